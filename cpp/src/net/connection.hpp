@@ -1,0 +1,53 @@
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/intrusive/list_hook.hpp>
+#include <memory>
+
+#include "core/session.hpp"
+
+namespace asio_infer {
+
+/// One TCP connection: the I/O around a protocol session. Lives on one io_context thread, inside the coroutine that
+/// runs it; nothing else owns it, and no other thread touches it.
+class connection final : private session_host, public boost::intrusive::list_base_hook<> {
+public:
+    using executor = boost::asio::io_context::executor_type;
+    using socket_type = boost::asio::basic_stream_socket<boost::asio::ip::tcp, executor>;
+    template <class T>
+    using awaitable = boost::asio::awaitable<T, executor>;
+
+    connection(socket_type socket, task_executor& home, session_factory& sessions);
+
+    /// Serves the connection until it is closed and every request that came by it has been answered or has ended.
+    awaitable<void> run();
+
+    /// Lets the session act on the clock.
+    void check_deadline(time_point now) noexcept;
+    void drain(time_point now) noexcept;
+    /// Closes at once; run() returns when the requests under way have ended.
+    void abort() noexcept;
+
+private:
+    task_executor& home() noexcept override { return home_; }
+    void session_changed() noexcept override;
+    awaitable<void> read_until_over();
+    void flush() noexcept;
+    void wait_writable();
+    void end_sending() noexcept;
+    void fail() noexcept;
+
+    socket_type socket_;
+    task_executor& home_;
+    boost::asio::basic_waitable_timer<clock, boost::asio::wait_traits<clock>, executor> changed_;  ///< wakes run()
+    std::unique_ptr<session> session_;
+    bool in_session_ = false;       ///< a call of ours is in the session: flush when it returns
+    bool waiting_writable_ = false; ///< the socket's buffer is full; its handler goes on
+    bool send_ended_ = false;
+    bool failed_ = false;
+};
+
+}  // namespace asio_infer

@@ -1,0 +1,67 @@
+#include "net/connection_group.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <chrono>
+#include <utility>
+
+namespace asio_infer {
+
+namespace {
+constexpr std::chrono::milliseconds sweep_interval{200};
+}
+
+connection_group::connection_group(boost::asio::io_context& context, task_executor& home, session_factory& sessions,
+                                   server_stats& stats)
+    : home_(home), sessions_(sessions), stats_(stats), sweep_timer_(context.get_executor()), context_(context) {}
+
+void connection_group::add(connection::socket_type socket) {
+    boost::asio::co_spawn(context_.get_executor(), serve(std::move(socket)), boost::asio::detached);
+}
+
+connection::awaitable<void> connection_group::serve(connection::socket_type socket) {
+    connection serving(std::move(socket), home_, sessions_);
+    open_.push_back(serving);
+    sweep();
+    if (draining_) serving.drain(clock::now());
+    try {
+        co_await serving.run();
+    } catch (const std::bad_alloc&) {
+        serving.abort();
+    }
+    open_.erase(open_.iterator_to(serving));
+    removed();
+}
+
+void connection_group::removed() {
+    stats_.connections_open.fetch_sub(1, std::memory_order_relaxed);
+    if (!open_.empty()) return;
+    sweep_timer_.cancel();
+    if (on_empty_) std::exchange(on_empty_, nullptr)();
+}
+
+/// Goes on by itself while there are connections.
+void connection_group::sweep() {
+    if (std::exchange(sweeping_, true)) return;
+    sweep_timer_.expires_after(sweep_interval);
+    sweep_timer_.async_wait([this](const boost::system::error_code&) {
+        sweeping_ = false;
+        const time_point now = clock::now();
+        for (connection& each : open_) each.check_deadline(now);
+        if (!open_.empty()) sweep();
+    });
+}
+
+void connection_group::drain(std::function<void()> on_empty) {
+    draining_ = true;
+    on_empty_ = std::move(on_empty);
+    const time_point now = clock::now();
+    for (connection& each : open_) each.drain(now);
+    if (open_.empty() && on_empty_) std::exchange(on_empty_, nullptr)();
+}
+
+void connection_group::abort_all() noexcept {
+    for (connection& each : open_) each.abort();
+}
+
+}  // namespace asio_infer

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/intrusive/list.hpp>
+#include <functional>
+
+#include "core/model_stats.hpp"
+#include "core/session.hpp"
+#include "net/connection.hpp"
+
+namespace asio_infer {
+
+/// The connections of one io_context thread: looks at their deadlines a few times a second (no timer and no system
+/// call for each request) and drains them together. All members on that thread.
+class connection_group {
+public:
+    connection_group(boost::asio::io_context& context, task_executor& home, session_factory& sessions,
+                     server_stats& stats);
+
+    void add(connection::socket_type socket);
+    /// Every connection answers what it has received and closes. `on_empty` is called once, when the last has ended.
+    void drain(std::function<void()> on_empty);
+    void abort_all() noexcept;
+
+private:
+    connection::awaitable<void> serve(connection::socket_type socket);
+    void sweep();
+    void removed();
+
+    task_executor& home_;
+    session_factory& sessions_;
+    server_stats& stats_;
+    boost::asio::basic_waitable_timer<clock, boost::asio::wait_traits<clock>, connection::executor> sweep_timer_;
+    boost::asio::io_context& context_;
+    boost::intrusive::list<connection> open_;
+    bool sweeping_ = false;
+    bool draining_ = false;
+    std::function<void()> on_empty_;
+};
+
+}  // namespace asio_infer

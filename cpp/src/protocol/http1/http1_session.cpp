@@ -1,0 +1,386 @@
+#include "protocol/http1/http1_session.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <string>
+#include <utility>
+
+namespace asio_infer::http1 {
+
+namespace {
+
+constexpr std::size_t first_read_size = 4 * 1024;       ///< a small request with its header
+constexpr std::size_t chunked_read_size = 64 * 1024;
+constexpr std::size_t first_chunked_body = 16 * 1024;
+constexpr std::size_t max_chunk_line = request_parser::max_chunk_extensions + 64;
+
+/// Where the binary part of the body starts, so that it is aligned; 0 if it has none or the header is nonsense, which
+/// the decoder will say.
+std::size_t binary_start(const header_values& headers, std::size_t body_size) noexcept {
+    const std::string_view text = headers[header::inference_header_content_length];
+    std::size_t at = 0;
+    std::from_chars(text.data(), text.data() + text.size(), at);
+    return at <= body_size ? at : 0;
+}
+
+/// A line feed that no carriage return precedes.
+bool has_bare_line_feed(std::string_view bytes) noexcept {
+    for (auto at = bytes.find('\n'); at != std::string_view::npos; at = bytes.find('\n', at + 1))
+        if (at == 0 || bytes[at - 1] != '\r') return true;
+    return false;
+}
+
+}  // namespace
+
+http1_session::http1_session(const session_context& context, session_host& host, time_point now)
+    : context_(context), host_(host), read_deadline_(now + context.bounds.idle_timeout), now_(now) {}
+
+// Reading
+
+std::span<std::byte> http1_session::prepare() {
+    if (dead_ || peer_finished_) return {};
+    if (phase_ == phase::body) {
+        http1_exchange& x = *exchanges_.back();
+        return x.body.bytes().subspan(x.body_size);
+    }
+    if (phase_ == phase::discard) begin_ = end_ = 0;
+    if (phase_ == phase::head && !incoming_open_ && at_request_limit()) return {};
+    if (begin_ == end_) begin_ = end_ = 0;
+    if (in_.empty()) in_.resize(first_read_size);
+    if (end_ == in_.size() && begin_ > 0) {
+        std::memmove(in_.data(), in_.data() + begin_, end_ - begin_);
+        end_ -= std::exchange(begin_, std::size_t{0});
+    }
+    if (end_ == in_.size()) in_.resize(2 * in_.size());  // bounded: the parser refuses a header over its limit
+    if (phase_ == phase::chunks && in_.size() < chunked_read_size) in_.resize(chunked_read_size);
+    return std::span(in_).subspan(end_);
+}
+
+void http1_session::received(std::size_t n, time_point now) noexcept {
+    now_ = now;
+    context_.stats.bytes_received.fetch_add(n, std::memory_order_relaxed);
+    if (phase_ == phase::discard) return;
+    if (phase_ == phase::body)
+        exchanges_.back()->body_size += n;
+    else
+        end_ += n;
+    if (phase_ != phase::head) read_deadline_ = now + context_.bounds.body_progress_timeout;
+    advance(now);
+}
+
+/// Takes requests out of what has arrived until more must arrive.
+void http1_session::advance(time_point now) {
+    try {
+        for (bool going_on = true; going_on && !dead_;) {
+            switch (phase_) {
+                case phase::head: going_on = read_head(now); break;
+                case phase::body: going_on = read_body(now); break;
+                case phase::chunks: going_on = read_chunks(now); break;
+                case phase::discard: going_on = false; break;
+            }
+        }
+    } catch (const std::bad_alloc&) {
+        refuse({errc::unavailable, "no memory for the request"}, now);
+    }
+}
+
+http1_exchange& http1_session::incoming() {
+    if (!incoming_open_) {
+        std::unique_ptr<http1_exchange> x = std::move(spare_);
+        if (!x) x = std::make_unique<http1_exchange>(static_cast<exchange_owner&>(*this), context_.budget);
+        exchanges_.push_back(std::move(x));
+        incoming_open_ = true;
+        parser_.emplace(exchanges_.back()->head, static_cast<chunk_sink&>(*this),
+                        context_.bounds.max_header_bytes);
+    }
+    return *exchanges_.back();
+}
+
+std::string_view http1_session::unread() const noexcept {
+    return {reinterpret_cast<const char*>(in_.data()) + begin_, end_ - begin_};
+}
+
+void http1_session::consume(std::size_t n) noexcept {
+    begin_ += n;
+    searched_ = 0;
+}
+
+bool http1_session::read_head(time_point now) {
+    if (!incoming_open_ && (begin_ == end_ || at_request_limit())) return false;
+    if (!incoming_open_) read_deadline_ = now + context_.bounds.header_timeout;
+    http1_exchange& x = incoming();
+    // Parsing starts again at the last complete line: without a new line's end there is nothing to find.
+    const std::string_view bytes = unread();
+    const bool over_limit = bytes.size() > context_.bounds.max_header_bytes;
+    if (bytes.find('\n', searched_) == std::string_view::npos && !over_limit) {
+        searched_ = bytes.size();
+        return false;
+    }
+    std::optional<error> failure;
+    consume(parser_->parse(bytes, failure));
+    if (failure) {
+        refuse(*failure, now);
+        return false;
+    }
+    if (!parser_->is_header_done()) {
+        searched_ = end_ - begin_;
+        return false;
+    }
+    const result<framing> checked = check_framing(x.head, context_.bounds);
+    if (!checked) {
+        refuse(checked.error(), now);
+        return false;
+    }
+    x.body_framing = *checked;
+    x.last = !parser_->keep_alive();
+    return begin_body(now);
+}
+
+bool http1_session::begin_body(time_point now) {
+    http1_exchange& x = *exchanges_.back();
+    if (x.body_framing.body == framing::kind::none) {
+        hand_over(now);
+        return true;
+    }
+    const bool chunked = x.body_framing.body == framing::kind::chunked;
+    const std::size_t size =
+        chunked ? std::min(first_chunked_body, context_.bounds.max_body_bytes) : x.body_framing.length;
+    if (!x.lease.resize(size)) {
+        refuse({errc::unavailable, "the bytes of the requests in flight are at their limit; try again"}, now);
+        return false;
+    }
+    x.body = unique_buffer(size, binary_start(x.request.headers, context_.bounds.max_body_bytes));
+    x.announce_continue = x.body_framing.expects_continue && begin_ == end_;
+    if (x.announce_continue) host_.session_changed();
+    read_deadline_ = now + context_.bounds.body_progress_timeout;
+    phase_ = chunked ? phase::chunks : phase::body;
+    return true;
+}
+
+bool http1_session::read_body(time_point now) {
+    http1_exchange& x = *exchanges_.back();
+    const std::size_t part = std::min(x.body.size() - x.body_size, end_ - begin_);
+    if (part > 0) {
+        std::memcpy(x.body.data() + x.body_size, in_.data() + begin_, part);
+        x.body_size += part;
+        consume(part);
+    }
+    if (x.body_size < x.body.size()) return false;
+    hand_over(now);
+    return true;
+}
+
+bool http1_session::read_chunks(time_point now) {
+    http1_exchange& x = *exchanges_.back();
+    std::optional<error> failure;
+    consume(parser_->parse(unread(), failure));
+    if (chunk_failure_) failure = std::exchange(chunk_failure_, std::nullopt);
+    const std::string_view rest = unread();
+    if (!failure && !parser_->is_done() && !parser_->in_trailer()) {
+        if (has_bare_line_feed(rest)) failure = error{errc::invalid_request, "a chunk's line ends without CR"};
+        if (rest.size() > max_chunk_line) failure = error{errc::invalid_request, "a chunk's line is too long"};
+    }
+    if (failure) {
+        refuse(*failure, now);
+        return false;
+    }
+    if (!parser_->is_done()) return false;
+    x.body.truncate(x.body_size);
+    hand_over(now);
+    return true;
+}
+
+bool http1_session::on_chunk(std::string_view bytes) {
+    http1_exchange& x = *exchanges_.back();
+    const std::size_t limit = context_.bounds.max_body_bytes;
+    if (bytes.size() > limit - x.body_size) {
+        chunk_failure_ = {errc::too_large, "the body is over the limit of " + std::to_string(limit) + " bytes"};
+        return false;
+    }
+    const std::size_t needed = x.body_size + bytes.size();
+    if (needed > x.body.size()) {
+        const std::size_t grown = std::min(limit, std::max(needed, 2 * x.body.size()));
+        if (!x.lease.resize(grown)) {
+            chunk_failure_ = {errc::unavailable, "the bytes of the requests in flight are at their limit; try again"};
+            return false;
+        }
+        unique_buffer larger(grown, binary_start(x.request.headers, limit));
+        std::memcpy(larger.data(), x.body.data(), x.body_size);
+        x.body = std::move(larger);
+    }
+    std::memcpy(x.body.data() + x.body_size, bytes.data(), bytes.size());
+    x.body_size = needed;
+    return true;
+}
+
+/// The request is complete: the handler has it now.
+void http1_session::hand_over(time_point now) noexcept {
+    http1_exchange& x = *exchanges_.back();
+    incoming_open_ = false;
+    phase_ = phase::head;
+    read_deadline_ = no_deadline;  // the next request's time starts with its first byte
+    x.request.body = std::move(x.body).share();
+    x.arrived = now;
+    x.now = http1_exchange::stage::handling;
+    if (x.last || draining_) {
+        x.last = true;
+        stop_reading();
+    }
+    context_.handler.handle(x);
+}
+
+// Refusing and ending
+
+void http1_session::refuse(const error& why, time_point now) noexcept {
+    http1_exchange& x = incoming();
+    incoming_open_ = false;
+    x.lease.release();
+    x.body = {};
+    x.last = true;
+    x.arrived = now;
+    x.now = http1_exchange::stage::handling;
+    stop_reading();
+    lingers_ = true;
+    context_.handler.refuse(why, x.response);
+    x.complete();
+}
+
+/// Takes no more requests. What is still expected from a peer that was refused, or has come already, is read and
+/// dropped before the connection closes: closing over unread bytes would reset it and could cost the peer the answer.
+void http1_session::stop_reading() noexcept {
+    phase_ = phase::discard;
+    if (begin_ != end_) lingers_ = true;
+    begin_ = end_ = 0;
+    read_deadline_ = no_deadline;  // set when all is sent
+}
+
+void http1_session::peer_finished(time_point now) noexcept {
+    now_ = now;
+    peer_finished_ = true;
+    if (!incoming_open_) return;
+    // Half a request: nobody waits for its answer.
+    exchanges_.pop_back();
+    incoming_open_ = false;
+    stop_reading();
+}
+
+void http1_session::peer_gone() noexcept {
+    dead_ = true;
+    read_deadline_ = write_deadline_ = no_deadline;
+    if (incoming_open_) exchanges_.pop_back();
+    incoming_open_ = false;
+    std::erase_if(exchanges_, [](const auto& x) { return x->now == http1_exchange::stage::answered; });
+    // A cancelled operation may complete inside the call, which takes its exchange off the list.
+    std::vector<http1_exchange*> open;
+    for (const auto& x : exchanges_) open.push_back(x.get());
+    for (http1_exchange* x : open)
+        if (x->pending) x->pending->cancel();
+}
+
+void http1_session::drain(time_point now) noexcept {
+    draining_ = true;
+    if (dead_ || phase_ == phase::discard) return;
+    if (incoming_open_) return refuse({errc::unavailable, "the server is stopping"}, now);
+    if (!exchanges_.empty()) exchanges_.back()->last = true;
+    stop_reading();
+    host_.session_changed();
+}
+
+// Answering
+
+void http1_session::answered(http1_exchange& x) noexcept {
+    x.now = http1_exchange::stage::answered;
+    x.pending.reset();
+    x.request.body = {};
+    if (dead_) {
+        std::erase_if(exchanges_, [&](const auto& each) { return each.get() == &x; });
+        host_.session_changed();
+        return;
+    }
+    x.lease.resize(0);
+    if (!x.lease.resize(x.response.body_size())) {
+        x.response.clear();
+        context_.handler.refuse({errc::unavailable, "the bytes of the answers in flight are at their limit; try again"},
+                                x.response);
+    }
+    x.lay_out(x.last);
+    host_.session_changed();
+}
+
+bool http1_session::something_to_send() const noexcept {
+    if (dead_ || exchanges_.empty()) return false;
+    const http1_exchange& next = *exchanges_.front();
+    return next.now == http1_exchange::stage::answered || next.announce_continue;
+}
+
+std::size_t http1_session::to_send(std::span<std::span<const std::byte>> out) const noexcept {
+    std::size_t filled = 0;
+    if (dead_) return filled;
+    for (const auto& x : exchanges_) {
+        filled += x->to_send(out.subspan(filled));
+        if (x->now != http1_exchange::stage::answered || filled == out.size()) break;
+    }
+    return filled;
+}
+
+void http1_session::sent(std::size_t n, time_point now) noexcept {
+    now_ = now;
+    context_.stats.bytes_sent.fetch_add(n, std::memory_order_relaxed);
+    const bool was_full = at_request_limit();
+    const bool progress = n > 0;
+    for (auto x = exchanges_.begin(); x != exchanges_.end() && n > 0; ++x) n = (*x)->sent(n);
+    remove_finished();
+    if (!something_to_send())
+        write_deadline_ = no_deadline;
+    else if (progress || write_deadline_ == no_deadline)
+        write_deadline_ = now + context_.bounds.write_progress_timeout;
+    if (!progress) return;
+    if (exchanges_.empty()) {
+        if (phase_ == phase::discard)
+            read_deadline_ = now + context_.bounds.linger_timeout;
+        else
+            read_deadline_ = now + context_.bounds.idle_timeout;
+    }
+    if (was_full && !at_request_limit()) {
+        advance(now);
+        host_.session_changed();
+    }
+}
+
+void http1_session::remove_finished() noexcept {
+    while (!exchanges_.empty() && exchanges_.front()->all_sent()) {
+        std::unique_ptr<http1_exchange> done = std::move(exchanges_.front());
+        exchanges_.pop_front();
+        done->reset();
+        spare_ = std::move(done);
+    }
+}
+
+// Time and state
+
+time_point http1_session::deadline() const noexcept {
+    return std::min(read_deadline_, something_to_send() ? write_deadline_ : no_deadline);
+}
+
+void http1_session::deadline_passed(time_point now) noexcept {
+    now_ = now;
+    if (now >= write_deadline_ && something_to_send()) return peer_gone();
+    if (now < read_deadline_) return;
+    if (incoming_open_)
+        refuse({errc::request_timeout, phase_ == phase::head ? "the request's header came too slowly"
+                                                             : "the request's body came too slowly"},
+               now);
+    else
+        peer_gone();  // idle, or its peer has had its time to read the last answer
+}
+
+bool http1_session::send_side_over() const noexcept {
+    return !dead_ && exchanges_.empty() && (phase_ == phase::discard || peer_finished_);
+}
+
+bool http1_session::over() const noexcept {
+    return dead_ || (exchanges_.empty() && (peer_finished_ || (phase_ == phase::discard && !lingers_)));
+}
+
+}  // namespace asio_infer::http1

@@ -1,0 +1,109 @@
+#pragma once
+
+#include <asio_infer/limits.hpp>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "core/byte_budget.hpp"
+#include "core/exchange.hpp"
+#include "core/model_stats.hpp"
+#include "core/session.hpp"
+#include "protocol/http1/http1_exchange.hpp"
+#include "protocol/http1/request_parser.hpp"
+
+namespace asio_infer::http1 {
+
+/// What all sessions of a server share; outlives them.
+struct session_context {
+    request_handler& handler;
+    const limits& bounds;
+    byte_budget& budget;
+    server_stats& stats;
+};
+
+/// HTTP/1.0 and 1.1 (RFC 9110, 9112) for one connection. Requests are read ahead up to a limit and handled side by
+/// side, so that pipelined inferences share batches; answers leave in the order of the requests. A request that is
+/// refused ends the connection: what follows is read and dropped, never taken for a request.
+class http1_session final : public session, private exchange_owner, private chunk_sink {
+public:
+    http1_session(const session_context& context, session_host& host, time_point now);
+
+    std::span<std::byte> prepare() override;
+    void received(std::size_t n, time_point now) noexcept override;
+    void peer_finished(time_point now) noexcept override;
+    void peer_gone() noexcept override;
+    std::size_t to_send(std::span<std::span<const std::byte>> out) const noexcept override;
+    void sent(std::size_t n, time_point now) noexcept override;
+    time_point deadline() const noexcept override;
+    void deadline_passed(time_point now) noexcept override;
+    void drain(time_point now) noexcept override;
+    bool send_side_over() const noexcept override;
+    bool over() const noexcept override;
+    bool quiet() const noexcept override { return exchanges_.empty(); }
+
+private:
+    enum class phase {
+        head,     ///< between requests or inside a header
+        body,     ///< inside a body with a length
+        chunks,   ///< inside a chunked body
+        discard,  ///< no more requests are taken; what comes is dropped
+    };
+
+    task_executor& home() noexcept override { return host_.home(); }
+    void answered(http1_exchange& x) noexcept override;
+    bool on_chunk(std::string_view bytes) override;
+
+    void advance(time_point now);
+    bool read_head(time_point now);
+    bool begin_body(time_point now);
+    bool read_body(time_point now);
+    bool read_chunks(time_point now);
+    void hand_over(time_point now) noexcept;
+    void refuse(const error& why, time_point now) noexcept;
+    void stop_reading() noexcept;
+    void remove_finished() noexcept;
+    http1_exchange& incoming();
+    std::string_view unread() const noexcept;
+    void consume(std::size_t n) noexcept;
+    bool at_request_limit() const noexcept { return exchanges_.size() >= context_.bounds.max_pipelined_requests; }
+    bool something_to_send() const noexcept;
+
+    const session_context& context_;
+    session_host& host_;
+
+    std::vector<std::byte> in_;  ///< received and not yet parsed: [begin_, end_)
+    std::size_t begin_ = 0;
+    std::size_t end_ = 0;
+    std::size_t searched_ = 0;   ///< of the unread bytes, how many the parser has seen without finding a line's end
+
+    phase phase_ = phase::head;
+    std::optional<request_parser> parser_;
+    std::optional<error> chunk_failure_;
+    bool incoming_open_ = false;  ///< the last exchange is still being received
+    std::deque<std::unique_ptr<http1_exchange>> exchanges_;  ///< unanswered, oldest first
+    std::unique_ptr<http1_exchange> spare_;
+
+    bool dead_ = false;
+    bool peer_finished_ = false;
+    bool draining_ = false;
+    bool lingers_ = false;  ///< the peer may still be sending: read on after the last answer
+    time_point read_deadline_;                  ///< of the phase that the reading is in
+    time_point write_deadline_ = no_deadline;
+    time_point now_{};                          ///< of the last event, for answers that come between events
+};
+
+class http1_factory final : public session_factory {
+public:
+    explicit http1_factory(const session_context& context) : context_(context) {}
+    std::unique_ptr<session> make(session_host& host, time_point now) override {
+        return std::make_unique<http1_session>(context_, host, now);
+    }
+
+private:
+    const session_context context_;
+};
+
+}  // namespace asio_infer::http1

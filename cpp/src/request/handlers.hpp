@@ -1,0 +1,26 @@
+#pragma once
+
+#include "request/route.hpp"
+
+/// The handlers of the route table, in one file for each family of endpoints.
+namespace asio_infer::handlers {
+
+// welcome.cpp
+result<progress> welcome(const route_call& call);
+// health.cpp
+result<progress> live(const route_call& call);
+result<progress> ready(const route_call& call);
+result<progress> model_ready(const route_call& call);
+// metadata.cpp
+result<progress> server_metadata(const route_call& call);
+result<progress> model_metadata(const route_call& call);
+result<progress> model_config(const route_call& call);
+// statistics.cpp
+result<progress> all_statistics(const route_call& call);
+result<progress> model_statistics(const route_call& call);
+// metrics.cpp
+result<progress> metrics(const route_call& call);
+// infer.cpp
+result<progress> infer(const route_call& call);
+
+}  // namespace asio_infer::handlers

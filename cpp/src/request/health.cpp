@@ -1,0 +1,23 @@
+#include "request/handlers.hpp"
+
+namespace asio_infer::handlers {
+
+result<progress> live(const route_call& call) {
+    call.context.encoder.live(call.x.response);
+    return progress::answered;
+}
+
+result<progress> ready(const route_call& call) {
+    call.context.encoder.ready(call.context.models.ready(), call.x.response);
+    return progress::answered;
+}
+
+result<progress> model_ready(const route_call& call) {
+    const result<model_ptr> model = call.context.models.find(call.model, call.version);
+    if (model.has_error())
+        return model.error();
+    call.context.encoder.model_ready((*model)->spec().name, (*model)->ready(), call.x.response);
+    return progress::answered;
+}
+
+}  // namespace asio_infer::handlers

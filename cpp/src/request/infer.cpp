@@ -1,0 +1,60 @@
+#include <cstddef>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "core/escape.hpp"
+#include "request/handlers.hpp"
+#include "request/infer_operation.hpp"
+
+namespace asio_infer::handlers {
+
+namespace {
+
+constexpr char lower(char c) noexcept {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
+}
+
+/// `prefix` is lower-case.
+bool starts_with_ignoring_case(std::string_view text, std::string_view prefix) noexcept {
+    if (text.size() < prefix.size())
+        return false;
+    for (std::size_t i = 0; i < prefix.size(); ++i) {
+        if (lower(text[i]) != prefix[i])
+            return false;
+    }
+    return true;
+}
+
+/// Clients label bodies in many ways (curl -d says it is a form), so any type is read as the protocol's body; only
+/// multipart/*, which wraps its content, cannot be meant. Coded bodies are not read yet.
+result<void> check_body_type(const header_values& headers) {
+    if (starts_with_ignoring_case(headers[header::content_type], "multipart/")) {
+        return error{errc::unsupported_media_type, "Content-Type '" + printable(headers[header::content_type], 100) +
+                                                       "' is not supported; send application/json"};
+    }
+    const std::string_view coding = headers[header::content_encoding];
+    const bool identity = coding.size() == 8 && starts_with_ignoring_case(coding, "identity");
+    if (coding.empty() || identity)
+        return {};
+    return error{errc::unsupported_media_type,
+                 "Content-Encoding '" + printable(coding, 100) + "' is not supported; send the body as it is"};
+}
+
+}  // namespace
+
+result<progress> infer(const route_call& call) {
+    if (const result<void> checked = check_body_type(call.x.request.headers); checked.has_error()) {
+        return checked.error();
+    }
+    result<model_ptr> model = call.context.models.find(call.model, call.version);
+    if (model.has_error())
+        return model.error();
+    auto made = std::make_unique<infer_operation>(call.context, call.x, std::move(*model));
+    infer_operation& inference = *made;
+    call.x.pending = std::move(made);
+    inference.start();
+    return progress::pending;
+}
+
+}  // namespace asio_infer::handlers

@@ -1,0 +1,144 @@
+#include "request/infer_operation.hpp"
+
+#include <chrono>
+#include <exception>
+#include <new>
+#include <utility>
+
+#include "request/answer.hpp"
+#include "request/bind.hpp"
+#include "request/decode.hpp"
+#include "request/infer_cost.hpp"
+
+namespace asio_infer {
+
+infer_operation::infer_operation(const router_context& context, exchange& x, model_ptr model)
+    : context_(context), x_(x), model_(std::move(model)), call_(std::make_unique<infer_call>()) {
+    call_->model = model_;
+    call_->receiver = this;
+    call_->arrived = x.arrived;
+}
+
+void infer_operation::start() noexcept {
+    if (json_bytes(x_.request) > context_.limits.offload_bytes) {
+        post(context_.workers, step::decode);
+        return;
+    }
+    decode();
+    submit();
+}
+
+void infer_operation::run() noexcept {
+    switch (next_) {
+        case step::decode:
+            decode();
+            post(x_.home(), step::submit);
+            return;
+        case step::submit:
+            submit();
+            return;
+        case step::encode:
+            if (x_.home().here()) {
+                encode_and_send();
+            } else {
+                encode();
+                post(x_.home(), step::send);
+            }
+            return;
+        case step::send:
+            send();
+            return;
+    }
+}
+
+void infer_operation::post(task_executor& where, step next) noexcept {
+    next_ = next;
+    where.post(*this);
+}
+
+void infer_operation::decode() noexcept {
+    // The messages below fit a string without an allocation.
+    try {
+        result<infer_request> decoded = decode_infer(x_.request, context_.limits);
+        if (decoded.has_error()) {
+            call_->outcome = std::move(decoded).error();
+            return;
+        }
+        call_->request = std::move(*decoded);
+        call_->deadline = deadline_after(x_.arrived, call_->request.timeout_us);
+        if (result<void> bound = bind(*call_, model_->spec()); bound.has_error()) {
+            call_->outcome = std::move(bound).error();
+        }
+    } catch (const std::bad_alloc&) {
+        call_->outcome = error{errc::unavailable, "out of memory"};
+    } catch (const std::exception&) {
+        call_->outcome = error{errc::internal, "internal error"};
+    }
+}
+
+void infer_operation::submit() noexcept {
+    if (cancelled_)
+        call_->outcome = error{errc::cancelled, "cancelled"};
+    if (call_->outcome.has_error()) {
+        fail();
+        return;
+    }
+    submitted_ = call_.get();
+    const model_ptr model = model_;  // deliver() may come, and this go, before submit returns
+    model->submit(std::move(call_), &x_.home(), false);
+}
+
+void infer_operation::fail() noexcept {
+    const auto took = std::chrono::duration_cast<std::chrono::nanoseconds>(context_.now() - x_.arrived);
+    model_->stats().record_failure(call_->outcome.error().code, static_cast<std::uint64_t>(took.count()));
+    encode_and_send();
+}
+
+void infer_operation::cancel() noexcept {
+    cancelled_ = true;
+    if (submitted_ == nullptr)
+        return;
+    in_cancel_ = true;
+    model_->cancel(submitted_);
+    in_cancel_ = false;
+}
+
+void infer_operation::deliver(infer_call_ptr call) noexcept {
+    call_ = std::move(call);
+    if (heavy_answer()) {
+        post(context_.workers, step::encode);
+    } else if (x_.home().here() && !in_cancel_) {
+        encode_and_send();
+    } else {
+        // Also from inside cancel(): its caller does not expect the exchange to end under it.
+        post(x_.home(), step::encode);
+    }
+}
+
+bool infer_operation::heavy_answer() const noexcept {
+    const std::size_t limit = context_.limits.offload_bytes;
+    if (expected_json_bytes(*call_) > limit)
+        return true;
+    return context_.compress != nullptr && context_.compress_binary &&
+           !x_.request.headers[header::accept_encoding].empty() && binary_bytes(*call_) > limit;
+}
+
+void infer_operation::encode() noexcept {
+    try {
+        context_.encoder.infer(*call_, x_.response);
+        dress_answer(context_, x_.request, x_.response);
+    } catch (const std::exception&) {
+        set_out_of_memory(x_.response);
+    }
+}
+
+void infer_operation::encode_and_send() noexcept {
+    encode();
+    send();
+}
+
+void infer_operation::send() noexcept {
+    send_answer(context_, x_, model_->spec().name);
+}
+
+}  // namespace asio_infer

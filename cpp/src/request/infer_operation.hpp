@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+
+#include "core/exchange.hpp"
+#include "core/served_model.hpp"
+#include "request/router_context.hpp"
+
+namespace asio_infer {
+
+/// One inference over the network: decode, bind, submit, encode, send. Lives in its exchange and ends with it.
+///
+/// It has one owner at a time: the connection's thread (home), a worker, the scheduler (which holds the call), home
+/// again. Large JSON is decoded and encoded on workers, everything else happens at home. `cancel` comes from home at
+/// any time, so what it touches (`submitted_`, `cancelled_`, `in_cancel_`) belongs to home only.
+class infer_operation final : public operation, public call_receiver, private task {
+public:
+    /// Throws std::bad_alloc.
+    infer_operation(const router_context& context, exchange& x, model_ptr model);
+
+    /// On home, once. The exchange, and this, may be gone when it returns.
+    void start() noexcept;
+    void cancel() noexcept override;
+    void deliver(infer_call_ptr call) noexcept override;
+
+private:
+    enum class step : std::uint8_t { decode, submit, encode, send };
+
+    void run() noexcept override;
+    void post(task_executor& where, step next) noexcept;
+    void decode() noexcept;
+    void submit() noexcept;
+    /// Ends a request that never reached the scheduler; call_->outcome says why.
+    void fail() noexcept;
+    bool heavy_answer() const noexcept;
+    void encode() noexcept;
+    void encode_and_send() noexcept;
+    void send() noexcept;
+
+    const router_context& context_;
+    exchange& x_;
+    const model_ptr model_;
+    infer_call_ptr call_;  ///< null while the scheduler has it; kept to the end, so that its address stays its own
+    step next_ = step::decode;
+    const infer_call* submitted_ = nullptr;
+    bool cancelled_ = false;
+    bool in_cancel_ = false;
+};
+
+}  // namespace asio_infer

@@ -1,0 +1,31 @@
+#pragma once
+
+#include "core/exchange.hpp"
+#include "request/route.hpp"
+#include "request/router_context.hpp"
+
+namespace asio_infer {
+
+/// Finds each request's endpoint and sees to its answer. Thread-safe: it has no state of its own but the counters of
+/// its context.
+///
+/// An answer has an X-Request-Id always. A trailing slash is tolerated, "//" is not; the query is ignored; OPTIONS
+/// answers 204 with Allow on every route, and "OPTIONS *" with what the server as a whole takes.
+class router final : public request_handler {
+public:
+    explicit router(router_context context) : context_(std::move(context)) {}
+
+    /// Precondition: x.response is cleared.
+    void handle(exchange& x) noexcept override;
+    void refuse(const error& e, response_message& response) noexcept override;
+
+private:
+    /// The route's handler, or the answer that there is none.
+    progress dispatch(exchange& x) const;
+    progress run_route(const route& found, const request_path& path, exchange& x) const;
+    progress fail(const error& e, response_message& response) const;
+
+    const router_context context_;
+};
+
+}  // namespace asio_infer

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <asio_infer/infer.hpp>
+#include <asio_infer/limits.hpp>
+#include <asio_infer/log.hpp>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "core/executor.hpp"
+#include "core/message.hpp"
+#include "core/model_stats.hpp"
+#include "core/response_encoder.hpp"
+#include "core/served_model.hpp"
+
+namespace asio_infer {
+
+/// What the handlers of requests use. All of it outlives the router and every exchange.
+struct router_context {
+    const model_directory& models;
+    const response_encoder& encoder;
+    task_executor& workers;  ///< for JSON, compression and encoding above limits.offload_bytes
+    const asio_infer::limits& limits;
+    server_stats& stats;
+    log_sink& log;
+    bool access_log = false;       ///< one record at `info` for each answer
+    bool compress_binary = false;  ///< passed on to `compress`
+    std::function<std::string()> metrics_text;
+    /// Compresses a filled response if the client accepts it and it is worth it; null: answers leave as they are.
+    /// Thread-safe. May throw std::bad_alloc.
+    void (*compress)(response_message& response, std::string_view accept_encoding, bool compress_binary) = nullptr;
+    time_point (*now)() = &clock::now;
+};
+
+}  // namespace asio_infer

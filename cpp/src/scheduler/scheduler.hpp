@@ -1,0 +1,104 @@
+#pragma once
+
+#include <asio_infer/backend.hpp>
+#include <asio_infer/limits.hpp>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/alarm.hpp"
+#include "core/executor.hpp"
+#include "core/served_model.hpp"
+#include "scheduler/batcher.hpp"
+#include "scheduler/run_time_estimate.hpp"
+
+namespace asio_infer {
+
+struct scheduler_options {
+    batcher_limits limits;
+    std::chrono::nanoseconds inline_max{0};       ///< runs up to this may happen on a network thread
+    std::vector<double> measured_run_seconds;     ///< from the warm-up: seeds the estimate
+};
+
+/// A model in service: the batcher's shell. Threads meet here and nowhere else, by one rule: a short mutex around the
+/// pure machine, never held while anything runs, is delivered or is posted. (Measured on 2 cores: uncontended it costs
+/// about 20 ns a request; a batch takes it once for all its members.)
+///
+/// Calls are owned by the queue, then by the slot of the instance that runs them, and go back through their receiver.
+class scheduler final : public served_model {
+public:
+    /// `model` is loaded and warm. It takes no calls before open(). Its last owner may be a network thread, so its end,
+    /// which may take the runtime a while, is left to `workers`; they and `alarms` outlive it.
+    static std::shared_ptr<scheduler> make(model_spec spec, std::unique_ptr<backend_model> model,
+                                           const scheduler_options& options, alarm_factory& alarms,
+                                           task_executor& workers);
+    ~scheduler() override;
+
+    bool ready() const noexcept override { return !closed_.load(std::memory_order_relaxed); }
+    void submit(infer_call_ptr call, task_executor* home, bool caller_waits) noexcept override;
+    void cancel(const infer_call* call) noexcept override;
+    void open() noexcept override;
+    void close(const error& why, bool interrupt) noexcept override;
+
+private:
+    /// The thread that works for the scheduler at the moment.
+    struct place {
+        task_executor* home = nullptr;  ///< the network thread's executor, if it is one
+        bool may_block = false;         ///< the thread waits for this very work anyway
+    };
+
+    /// One instance and what it runs. The atomic tells who finishes a run that ended while it was being started.
+    struct slot final : run_receiver {
+        void on_run_done(run_job& job) noexcept override;
+        scheduler* owner = nullptr;
+        std::uint32_t index = 0;
+        run_job job;
+        std::vector<infer_call_ptr> members;
+        std::vector<infer_call_ptr> alone;  ///< still to be run one by one, last first, after a batch of them failed
+        time_point started{};
+        std::atomic<bool> half_done{false};
+    };
+
+    /// The end of a reactor's turn, posted behind the handlers that were ready.
+    struct turn_end final : task {
+        void run() noexcept override;
+        scheduler* owner = nullptr;
+        model_ptr keep_alive;      ///< set while it is posted
+        task_executor* home = nullptr;
+    };
+
+    scheduler(model_spec spec, std::unique_ptr<backend_model> model, const scheduler_options& options);
+
+    /// Carries out what the machine asks for until it asks for nothing more.
+    void work(place at) noexcept;
+    bool gather_again(task_executor& home) noexcept;
+    void post_turn(const model_ptr& self, task_executor& home) noexcept;
+    void expire(std::vector<infer_call_ptr> calls) noexcept;
+    void dispatch(batcher::action& run, bool run_inline) noexcept;
+    bool launch(slot& s, bool run_inline) noexcept;
+    void finish(slot& s) noexcept;
+    bool set_apart(slot& s) noexcept;
+    bool next_alone(slot& s) noexcept;
+    bool distribute(slot& s) noexcept;
+    void deliver(slot& s, time_point now) noexcept;
+    void record_run(const slot& s) noexcept;
+    void record_success(const infer_call& call, const slot& s, time_point now) noexcept;
+    void fail(infer_call_ptr call, const error& why) noexcept;
+    void fail_all(std::vector<infer_call_ptr> calls, const error& why) noexcept;
+
+    std::unique_ptr<backend_model> model_;
+    std::unique_ptr<alarm> alarm_;
+    std::vector<std::unique_ptr<slot>> slots_;
+    turn_end turn_;
+
+    std::mutex mutex_;  ///< guards the four below
+    batcher machine_;
+    run_time_estimate estimate_;
+    std::optional<error> refusal_;  ///< why calls are not taken
+    std::atomic<bool> closed_{true};
+};
+
+}  // namespace asio_infer

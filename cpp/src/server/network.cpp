@@ -1,0 +1,62 @@
+#include "server/network.hpp"
+
+#include <boost/asio/post.hpp>
+#include <utility>
+
+namespace asio_infer {
+
+network::network(unsigned threads, session_factory& sessions, const limits& bounds, server_stats& stats, log_sink& log)
+    : members_([&] {
+          std::vector<std::unique_ptr<member>> made;
+          for (unsigned i = 0; i < threads; ++i) made.push_back(std::make_unique<member>(sessions, stats));
+          return made;
+      }()),
+      listener_(members_.front()->thread.context(), targets(), bounds, stats, log) {}
+
+std::vector<listener::target> network::targets() {
+    std::vector<listener::target> list;
+    for (const auto& each : members_) {
+        member* const m = each.get();
+        list.push_back({&m->thread.context(), [m](connection::socket_type socket) {
+                            boost::asio::post(m->thread.context(),
+                                              [m, moved = std::move(socket)]() mutable { m->group.add(std::move(moved)); });
+                        }});
+    }
+    return list;
+}
+
+network::~network() {
+    listener_.close();
+    for (const auto& each : members_) each->thread.context().stop();
+    for (const auto& each : members_) each->thread.join();
+}
+
+void network::start() {
+    for (const auto& each : members_) each->thread.start();
+    boost::asio::post(members_.front()->thread.context(), [this] { listener_.start(); });
+}
+
+void network::drain() {
+    boost::asio::post(members_.front()->thread.context(), [this] { listener_.close(); });
+    for (const auto& each : members_)
+        boost::asio::post(each->thread.context(),
+                          [this, m = each.get()] { m->group.drain([this] { member_drained(); }); });
+}
+
+void network::member_drained() {
+    const std::lock_guard lock(mutex_);
+    ++drained_;
+    changed_.notify_all();
+}
+
+bool network::wait_drained(time_point until) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_until(lock, until, [&] { return drained_ == members_.size(); });
+}
+
+void network::abort_connections() {
+    for (const auto& each : members_)
+        boost::asio::post(each->thread.context(), [m = each.get()] { m->group.abort_all(); });
+}
+
+}  // namespace asio_infer

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <asio_infer/limits.hpp>
+#include <asio_infer/log.hpp>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "core/model_stats.hpp"
+#include "core/session.hpp"
+#include "net/connection_group.hpp"
+#include "net/listener.hpp"
+#include "runtime/io_thread.hpp"
+
+namespace asio_infer {
+
+/// The network of a running server: its threads, their connections and the listener. Made when the server starts, gone
+/// when it has stopped.
+class network {
+public:
+    network(unsigned threads, session_factory& sessions, const limits& bounds, server_stats& stats, log_sink& log);
+    /// Precondition: not started, or drained: requests that are under way refer to their connections.
+    ~network();
+
+    /// Binds; throws as listener::open does. Nothing is accepted before start().
+    std::uint16_t open(const std::string& host, std::uint16_t port) { return listener_.open(host, port); }
+    void start();
+
+    /// Stops accepting; connections answer what they have received and close. Once. Returns at once.
+    void drain();
+    /// Waits, until `until` at the longest, for all connections to have ended after drain(); whether they have.
+    bool wait_drained(time_point until);
+    /// Closes what is still open, without a word.
+    void abort_connections();
+
+private:
+    struct member {
+        member(session_factory& sessions, server_stats& stats)
+            : group(thread.context(), thread, sessions, stats) {}
+        io_thread thread;
+        connection_group group;  ///< on `thread`
+    };
+
+    std::vector<listener::target> targets();
+    void member_drained();
+
+    std::vector<std::unique_ptr<member>> members_;
+    listener listener_;  ///< on the first member's thread
+
+    std::mutex mutex_;  ///< guards drained_
+    std::condition_variable changed_;
+    std::size_t drained_ = 0;  ///< members without a connection
+};
+
+}  // namespace asio_infer

@@ -1,0 +1,258 @@
+#include <asio_infer/server.hpp>
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "core/byte_budget.hpp"
+#include "core/cpu_count.hpp"
+#include "metrics/metric_set.hpp"
+#include "metrics/process_info.hpp"
+#include "models/registry.hpp"
+#include "protocol/http1/http1_session.hpp"
+#include "request/bind.hpp"
+#include "request/router.hpp"
+#include "response/compress.hpp"
+#include "response/encode_json.hpp"
+#include "runtime/timer_thread.hpp"
+#include "runtime/worker_pool.hpp"
+#include "server/model_loader.hpp"
+#include "server/network.hpp"
+
+namespace asio_infer {
+
+namespace {
+
+constexpr std::size_t fallback_memory = std::size_t{4} << 30;
+/// After the drain limit: what is left is refused and interrupted, and gets this long to be answered.
+constexpr std::chrono::milliseconds last_answers{1'000};
+constexpr std::chrono::milliseconds idle_check{5};
+
+server_options complete(server_options options) {
+    const unsigned cores = usable_cores();
+    if (options.io_threads == 0) options.io_threads = std::max(1U, cores / 2);
+    if (options.runtime.intra_op_threads == 0) options.runtime.intra_op_threads = cores;
+    if (options.limits.inflight_bytes == 0) {
+        const std::size_t memory = usable_memory();
+        options.limits.inflight_bytes = (memory > 0 ? memory : fallback_memory) / 4;
+    }
+    return options;
+}
+
+}  // namespace
+
+/// Members are in the order of need: each uses only those above it, and the last goes first.
+class server::impl {
+public:
+    impl(server_options given, std::shared_ptr<log_sink> sink)
+        : options(complete(std::move(given))),
+          log(std::move(sink)),
+          budget(options.limits.inflight_bytes),
+          workers(usable_cores()),
+          loader{{options.runtime, workers, *log}, timers, options.limits},
+          requests(router_context{.models = models,
+                                  .encoder = encoder,
+                                  .workers = workers,
+                                  .limits = options.limits,
+                                  .stats = stats,
+                                  .log = *log,
+                                  .access_log = options.access_log,
+                                  .compress_binary = options.compress_binary,
+                                  .metrics_text = [this] { return metrics_text(); },
+                                  .compress = &compress_for}),
+          sessions({requests, options.limits, budget, stats}) {}
+
+    std::string metrics_text() const {
+        const std::vector<model_ptr> all = models.all();
+        const process_info process = read_process_info();
+        return render_prometheus({all, stats, budget, process, *log, {ASIO_INFER_VERSION, {}}});
+    }
+
+    bool models_idle() const {
+        for (const model_ptr& each : models.all())
+            if (each->stats().pending.load() != 0 || each->stats().running.load() != 0) return false;
+        return true;
+    }
+
+    void close_models(const error& why, bool interrupt) {
+        for (const model_ptr& each : models.all()) each->close(why, interrupt);
+    }
+
+    static void compress_for(response_message& response, std::string_view accept, bool binary) {
+        compress_body(response, accept, binary);
+    }
+
+    const server_options options;
+    const std::shared_ptr<log_sink> log;
+    server_stats stats;
+    byte_budget budget;
+    timer_thread timers;
+    worker_pool workers;
+    registry models;
+    model_loader loader;
+    json_encoder encoder;
+    router requests;
+    http1::http1_factory sessions;
+
+    std::mutex lifecycle;  ///< held by start and stop from beginning to end
+    std::unique_ptr<network> net;
+    std::atomic<bool> running{false};
+    std::atomic<bool> forced{false};
+    bool abandoned = false;  ///< a stop had to leave connections behind whose runs did not end
+    std::atomic<std::uint16_t> port{0};
+};
+
+server::server(server_options options, std::shared_ptr<log_sink> log)
+    : impl_(std::make_unique<impl>(std::move(options), std::move(log))) {
+    impl_->port = impl_->options.port;
+}
+
+server::~server() {
+    stop(std::chrono::milliseconds(0));
+    // A run that nothing stops still refers to what is in there.
+    if (impl_->abandoned) static_cast<void>(impl_.release());
+}
+
+// Models
+
+model_spec server::register_model(model_options options) {
+    check_model_options(options);
+    if (!options.replace && impl_->models.contains(options.name, options.version))
+        throw exception(errc::already_exists, "model '" + options.name + "' version " +
+                                                  std::to_string(options.version) +
+                                                  " is registered already; replace=True swaps it");
+    const std::shared_ptr<scheduler> made = impl_->loader.load(options);
+    const model_spec spec = made->spec();
+    impl_->workers.add_capacity(spec.instances);
+    if (impl_->running) made->open();
+    const result<model_ptr> replaced = impl_->models.add(made, options.replace);
+    if (!replaced) {
+        impl_->workers.remove_capacity(spec.instances);
+        throw exception(replaced.error());
+    }
+    if (*replaced) impl_->workers.remove_capacity((*replaced)->spec().instances);
+    impl_->log->write(log_level::info, "model registered",
+                      {{"model", std::string_view(spec.name)},
+                       {"version", spec.version},
+                       {"max_batch_rows", std::uint64_t{spec.max_batch_rows}},
+                       {"batching", std::string_view(spec.batching_reason)}});
+    return spec;
+}
+
+void server::unregister_model(const std::string& name, std::optional<std::int64_t> version) {
+    const result<std::vector<model_ptr>> removed = impl_->models.remove(name, version);
+    if (!removed) throw exception(removed.error());
+    for (const model_ptr& each : *removed) impl_->workers.remove_capacity(each->spec().instances);
+}
+
+std::vector<model_spec> server::models() const {
+    std::vector<model_spec> specs;
+    for (const model_ptr& each : impl_->models.all()) specs.push_back(each->spec());
+    return specs;
+}
+
+model_spec server::inspect(model_options options) const {
+    check_model_options(options);
+    return impl_->loader.describe(options);
+}
+
+result<std::shared_ptr<served_model>> server::find(const std::string& name, std::optional<std::int64_t> version) const {
+    return impl_->models.find(name, version);
+}
+
+// Inference in process
+
+void server::infer(infer_call_ptr call, const std::string& model, std::optional<std::int64_t> version,
+                   bool caller_waits) noexcept {
+    const auto refuse = [&](const error& why) {
+        call->outcome = why;
+        call_receiver& receiver = *call->receiver;
+        receiver.deliver(std::move(call));
+    };
+    if (!impl_->running) return refuse({errc::unavailable, "the server is not running: call start() first"});
+    const result<model_ptr> found = impl_->models.find(model, version);
+    if (!found) return refuse(found.error());
+    call->model = *found;
+    const result<void> bound = bind(*call, (*found)->spec());
+    if (!bound) {
+        (*found)->stats().record_failure(bound.error().code, 0);
+        return refuse(bound.error());
+    }
+    (*found)->submit(std::move(call), nullptr, caller_waits);
+}
+
+void server::cancel(served_model& model, const infer_call* call) noexcept { model.cancel(call); }
+
+// Lifecycle
+
+void server::start() {
+    impl& s = *impl_;
+    const std::lock_guard lock(s.lifecycle);
+    if (s.net) throw exception(errc::invalid_request, "the server is running already");
+    auto net = std::make_unique<network>(s.options.io_threads, s.sessions, s.options.limits, s.stats, *s.log);
+    s.port = net->open(s.options.host, s.options.port);
+    s.forced = false;
+    for (const model_ptr& each : s.models.all()) each->open();
+    s.running = true;
+    for (const model_ptr& each : s.models.all()) each->open();  // one that was registered meanwhile
+    s.net = std::move(net);
+    s.net->start();
+    s.models.set_ready(true);
+    s.log->write(log_level::info, "listening", {{"url", std::string_view(url())}});
+}
+
+void server::stop(std::chrono::milliseconds drain_limit) {
+    impl& s = *impl_;
+    const std::lock_guard lock(s.lifecycle);
+    if (!s.net) return;
+    const time_point until = clock::now() + std::min(drain_limit, s.options.limits.drain_timeout);
+    s.models.set_ready(false);
+    s.running = false;
+    s.net->drain();
+    bool drained = false;
+    while (!s.forced && clock::now() < until) {
+        drained = s.net->wait_drained(clock::now() + idle_check);
+        if (drained && s.models_idle()) break;
+        if (drained) std::this_thread::sleep_for(idle_check);  // calls from this process are still running
+    }
+    s.close_models({errc::unavailable, "the server is stopping"}, !drained || !s.models_idle());
+    if (!drained) drained = s.net->wait_drained(clock::now() + last_answers);
+    if (!drained) {
+        s.net->abort_connections();
+        drained = s.net->wait_drained(clock::now() + last_answers);
+    }
+    if (!drained) {
+        s.abandoned = true;
+        static_cast<void>(s.net.release());
+        s.log->write(log_level::error, "stopped, but a run could not be interrupted: its memory is left to it");
+        return;
+    }
+    s.net.reset();
+    s.log->write(log_level::info, "stopped");
+}
+
+void server::force_stop() noexcept { impl_->forced = true; }
+
+bool server::running() const noexcept { return impl_->running; }
+bool server::ready() const noexcept { return impl_->models.ready(); }
+std::uint16_t server::port() const noexcept { return impl_->port; }
+
+std::string server::url() const {
+    const std::string& host = impl_->options.host;
+    const bool v6 = host.find(':') != std::string::npos;
+    return "http://" + (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port());
+}
+
+// Reports
+
+std::string server::statistics_json() const {
+    const std::vector<model_ptr> all = impl_->models.all();
+    response_message out;
+    impl_->encoder.statistics(all, out);
+    return out.text;
+}
+
+std::string server::metrics_text() const { return impl_->metrics_text(); }
+
+}  // namespace asio_infer

@@ -1,0 +1,2 @@
+// The bodies of Boost.Asio, compiled once (BOOST_ASIO_SEPARATE_COMPILATION).
+#include <boost/asio/impl/src.hpp>

@@ -1,0 +1,287 @@
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "scheduler/scheduler.hpp"
+
+using namespace asio_infer;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// A network thread that runs its tasks when the test says so.
+struct manual_executor final : task_executor {
+    void post(task& work) noexcept override { posted.push_back(&work); }
+    bool here() const noexcept override { return true; }
+    void run_all() {
+        while (!posted.empty()) {
+            task* next = posted.front();
+            posted.pop_front();
+            next->run();
+        }
+    }
+    std::deque<task*> posted;
+};
+
+struct manual_alarms final : alarm_factory {
+    struct one final : asio_infer::alarm {
+        explicit one(time_point& at) : when(at) {}
+        void set(time_point at) noexcept override { when = at; }
+        time_point& when;
+    };
+    std::unique_ptr<asio_infer::alarm> make_alarm(std::function<void()> on_ring) override {
+        ring = std::move(on_ring);
+        return std::make_unique<one>(set_to);
+    }
+    std::function<void()> ring;
+    time_point set_to{};
+};
+
+/// Doubles INT32 rows of width 1. Holds its jobs until they are let go, unless they run inline.
+struct doubling_model final : backend_model, backend_instance {
+    const model_spec& spec() const noexcept override { return own_spec; }
+    std::uint32_t instance_count() const noexcept override { return 1; }
+    backend_instance& instance(std::uint32_t) noexcept override { return *this; }
+    void async_run(run_job& job) noexcept override {
+        batches.push_back(job.rows);
+        if (job.run_inline)
+            finish(job);
+        else
+            held = &job;
+    }
+    void release() { finish(*std::exchange(held, nullptr)); }
+    void cancel() noexcept override { interrupted = true; }
+    void finish(run_job& job) {
+        job.compute_started = job.compute_ended = clock::now();
+        unique_buffer out(job.rows * 4);
+        std::size_t row = 0;
+        for (const infer_call* member : job.members)
+            for (std::uint32_t i = 0; i < member->rows; ++i, ++row) {
+                std::int32_t value = 0;
+                std::memcpy(&value, member->inputs[0]->data.data() + 4 * i, 4);
+                if (value == poison) {
+                    job.outcome = error{errc::model_error, "poison"};
+                    return job.receiver->on_run_done(job);
+                }
+                value *= 2;
+                std::memcpy(out.data() + 4 * row, &value, 4);
+            }
+        const auto rows = static_cast<std::int64_t>(job.rows + extra_rows);
+        job.outcome = std::vector<tensor>{{dtype::int32, {rows, 1}, std::move(out).share()}};
+        job.receiver->on_run_done(job);
+    }
+    model_spec own_spec;
+    std::vector<std::uint32_t> batches;
+    run_job* held = nullptr;
+    std::int32_t poison = -1;
+    std::uint32_t extra_rows = 0;
+    bool interrupted = false;
+};
+
+struct receiver final : call_receiver {
+    void deliver(infer_call_ptr call) noexcept override { done.push_back(std::move(call)); }
+    std::string outcome(std::size_t i) const {
+        const infer_call& call = *done[i];
+        if (!call.outcome) return call.outcome.error().message;
+        std::int32_t value = 0;
+        std::memcpy(&value, call.outcome->at(0).data.data(), 4);
+        return call.request.id + "=" + std::to_string(value);
+    }
+    std::vector<std::string> outcomes() const {
+        std::vector<std::string> all;
+        for (std::size_t i = 0; i < done.size(); ++i) all.push_back(outcome(i));
+        return all;
+    }
+    std::vector<infer_call_ptr> done;
+};
+
+struct fixture {
+    explicit fixture(batcher_limits limits = {.max_rows = 8, .max_queue = 4}, bool fast = false) {
+        auto owned = std::make_unique<doubling_model>();
+        model = owned.get();
+        model_spec spec;
+        spec.name = "double";
+        spec.max_batch_rows = limits.max_rows;
+        spec.max_queue_size = limits.max_queue;
+        spec.outputs.resize(1);
+        spec.outputs[0].name = "y";
+        scheduler_options options{limits, 250us, fast ? std::vector<double>{1e-6, 1e-6, 1e-6} : std::vector<double>{}};
+        served = scheduler::make(spec, std::move(owned), options, alarms, workers);
+        served->open();
+    }
+    ~fixture() {
+        served.reset();
+        workers.run_all();
+    }
+    const infer_call* submit(std::string id, std::int32_t value, bool from_network = true, bool waits = false) {
+        auto call = std::make_unique<infer_call>();
+        unique_buffer data(4);
+        std::memcpy(data.data(), &value, 4);
+        call->request.id = std::move(id);
+        call->request.inputs.push_back({"x", {dtype::int32, {1, 1}, std::move(data).share()}, {}});
+        call->inputs.push_back(&call->request.inputs[0].value);
+        call->outputs.push_back({0, false, 0});
+        call->receiver = &answers;
+        call->model = served;
+        call->arrived = clock::now();
+        const infer_call* seen = call.get();
+        served->submit(std::move(call), from_network ? &home : nullptr, waits);
+        return seen;
+    }
+    manual_alarms alarms;
+    manual_executor home, workers;
+    receiver answers;
+    doubling_model* model = nullptr;
+    std::shared_ptr<scheduler> served;
+};
+
+using texts = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("the requests of one turn share a run, and each gets its own rows") {
+    fixture f;
+    f.submit("a", 1);
+    f.submit("b", 2);
+    f.submit("c", 3);
+    CHECK(f.model->batches.empty());
+    f.home.run_all();
+    REQUIRE(f.model->held != nullptr);
+    f.model->release();
+    CHECK(f.model->batches == std::vector<std::uint32_t>{3});
+    CHECK(f.answers.outcomes() == texts{"a=2", "b=4", "c=6"});
+    CHECK(f.served->stats().success.count == 3);
+    CHECK(f.served->stats().executions == 1);
+    CHECK(f.served->stats().pending == 0);
+    CHECK(f.served->stats().running == 0);
+}
+
+TEST_CASE("a short model runs inline at the end of the turn, a long one does not") {
+    fixture f({.max_rows = 8, .max_queue = 4}, true);
+    f.submit("a", 1);
+    f.home.run_all();
+    CHECK(f.answers.outcomes() == texts{"a=2"});
+    fixture slow;
+    slow.submit("a", 1);
+    slow.home.run_all();
+    CHECK(slow.answers.done.empty());
+    slow.model->release();
+}
+
+TEST_CASE("a caller that waits runs its own request") {
+    fixture f;
+    f.submit("a", 5, false, true);
+    CHECK(f.answers.outcomes() == texts{"a=10"});
+}
+
+TEST_CASE("after a run, what has waited forms the next batch") {
+    fixture f;
+    f.submit("a", 1);
+    f.home.run_all();
+    for (int i = 0; i < 3; ++i) f.submit("w", i);
+    CHECK(f.served->stats().pending == 3);
+    f.model->release();
+    REQUIRE(f.model->held != nullptr);
+    f.model->release();
+    CHECK(f.model->batches == std::vector<std::uint32_t>{1, 3});
+    CHECK(f.answers.done.size() == 4);
+}
+
+TEST_CASE("a bad row harms only itself") {
+    fixture f;
+    f.model->poison = 13;
+    for (std::int32_t value : {12, 13, 14}) f.submit(std::to_string(value), value);
+    f.home.run_all();
+    for (int i = 0; i < 4; ++i) f.model->release();
+    CHECK(f.model->batches == std::vector<std::uint32_t>{3, 1, 1, 1});
+    CHECK(f.answers.outcomes() == texts{"12=24", "poison", "14=28"});
+    CHECK(f.served->stats().success.count == 2);
+    CHECK(f.served->stats().failures[static_cast<std::size_t>(errc::model_error)] == 1);
+}
+
+TEST_CASE("outputs without a row for each input row are not shared out") {
+    fixture f;
+    f.model->extra_rows = 1;
+    f.submit("a", 1);
+    f.submit("b", 2);
+    f.home.run_all();
+    f.model->release();
+    CHECK(f.answers.done.empty());
+    f.model->release();
+    f.model->release();
+    CHECK(f.answers.outcomes() == texts{"a=2", "b=4"});
+}
+
+TEST_CASE("a full queue refuses at once, and the refused call comes back") {
+    fixture f({.max_rows = 1, .max_queue = 4});
+    f.submit("plug", 0);
+    f.home.run_all();
+    for (int i = 0; i < 6; ++i) f.submit("q", i);
+    REQUIRE(f.answers.done.size() == 2);
+    CHECK(f.answers.done[0]->outcome.error().code == errc::queue_full);
+    CHECK(f.answers.outcome(0).find("4 requests wait") != std::string::npos);
+    while (f.model->held != nullptr) f.model->release();
+    CHECK(f.answers.done.size() == 7);
+}
+
+TEST_CASE("a waiting call can be cancelled, a running one ends normally") {
+    fixture f;
+    const infer_call* running = f.submit("a", 1);
+    f.home.run_all();
+    const infer_call* waiting = f.submit("b", 2);
+    f.served->cancel(running);
+    f.served->cancel(waiting);
+    REQUIRE(f.answers.done.size() == 1);
+    CHECK(f.answers.done[0]->outcome.error().code == errc::cancelled);
+    CHECK(f.served->stats().pending == 0);
+    f.model->release();
+    CHECK(f.answers.outcome(1) == "a=2");
+}
+
+TEST_CASE("closing answers what waits; what runs ends normally") {
+    fixture f;
+    f.submit("a", 1);
+    f.home.run_all();
+    f.submit("b", 2);
+    f.served->close({errc::unavailable, "stopping"}, false);
+    CHECK(f.answers.outcomes() == texts{"stopping"});
+    f.submit("c", 3);
+    CHECK(f.answers.outcomes() == texts{"stopping", "stopping"});
+    CHECK_FALSE(f.model->interrupted);
+    f.model->release();
+    CHECK(f.answers.outcome(2) == "a=2");
+    f.served->open();
+    f.submit("d", 4, false, true);
+    CHECK(f.answers.outcome(3) == "d=8");
+}
+
+TEST_CASE("a queue timeout is answered when the alarm rings") {
+    fixture f({.max_rows = 8, .max_queue = 4, .queue_timeout = 1ns});
+    f.submit("a", 1, false);
+    f.submit("b", 2, false);
+    const std::size_t before = f.answers.done.size();
+    f.alarms.ring();
+    CHECK(f.answers.done.size() >= before);
+    REQUIRE_FALSE(f.answers.done.empty());
+    CHECK(f.answers.done.back()->outcome.error().code == errc::deadline_exceeded);
+    if (f.model->held != nullptr) f.model->release();
+    CHECK(f.served->stats().pending == 0);
+}
+
+TEST_CASE("the model lives until its last call and its posted turn have ended") {
+    fixture f;
+    f.submit("a", 1);
+    const std::weak_ptr<scheduler> weak = f.served;
+    f.served.reset();
+    CHECK_FALSE(weak.expired());
+    f.home.run_all();
+    f.model->release();
+    f.answers.done.clear();
+    CHECK(weak.expired());
+    CHECK(f.workers.posted.size() == 1);
+}
