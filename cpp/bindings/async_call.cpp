@@ -12,8 +12,8 @@ py::object owned(PyObject*& pointer) { return py::reinterpret_steal<py::object>(
 
 }  // namespace
 
-async_call::async_call(py::object loop, py::object future, std::shared_ptr<log_sink> log)
-    : loop_(loop.release().ptr()), future_(future.release().ptr()), log_(std::move(log)) {}
+async_call::async_call(py::object loop, py::object future, const server_handle& server)
+    : loop_(loop.release().ptr()), future_(future.release().ptr()), log_(server.log()), server_(server.share()) {}
 
 void async_call::submit(server& to, infer_call_ptr call, const model_ptr& model, const call_arguments& arguments) {
     model_ = model;

@@ -17,7 +17,7 @@ namespace asio_infer::bindings {
 class async_call final : public call_receiver, public python_work, public std::enable_shared_from_this<async_call> {
 public:
     /// With the GIL.
-    async_call(py::object loop, py::object future, std::shared_ptr<log_sink> log);
+    async_call(py::object loop, py::object future, const server_handle& server);
     ~async_call() = default;
 
     /// Hands the call to the server. Without the GIL.
@@ -36,6 +36,7 @@ private:
     PyObject* loop_;
     PyObject* future_;
     std::shared_ptr<log_sink> log_;
+    std::shared_ptr<const void> server_;  ///< outlives the model that `finished_` may be the last to hold
     std::weak_ptr<served_model> model_;
     const infer_call* submitted_ = nullptr;
     infer_call_ptr finished_;

@@ -76,8 +76,9 @@ private:
             fields[to_str(name)] = std::visit(to_python{}, value);
         }
         const py::object module = py::module_::import("asio_infer._logging");
-        if (const std::uint64_t dropped = counters_->dropped.exchange(0, std::memory_order_relaxed)) {
-            module.attr("emit_dropped")(dropped, time_s_);
+        const std::uint64_t dropped = counters_->dropped.load(std::memory_order_relaxed);
+        if (const std::uint64_t since = dropped - std::exchange(counters_->reported, dropped)) {
+            module.attr("emit_dropped")(since, time_s_);
         }
         module.attr("emit")(static_cast<int>(level_), to_str(message_), fields, time_s_);
     }

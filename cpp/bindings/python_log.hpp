@@ -16,10 +16,13 @@ public:
     bool enabled(log_level level) const noexcept override { return level >= lowest_; }
     void write(log_level level, std::string_view message, std::initializer_list<log_field> fields) noexcept override;
 
+    std::uint64_t dropped() const noexcept override { return waiting_->dropped.load(std::memory_order_relaxed); }
+
     /// Shared with the records that wait, which may outlive the sink.
     struct counters {
         std::atomic<std::uint32_t> waiting{0};
         std::atomic<std::uint64_t> dropped{0};
+        std::uint64_t reported = 0;  ///< of `dropped`; used on the Python thread only
     };
 
 private:

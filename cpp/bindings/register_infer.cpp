@@ -95,7 +95,7 @@ std::shared_ptr<async_call> infer_async(const server_handle& server, py::object 
     const call_arguments arguments{std::move(model),      version,       std::move(inputs), std::move(outputs),
                                    std::move(parameters), std::move(id), timeout_s};
     built_call built = build_call(server, arguments);
-    auto pending = std::make_shared<async_call>(std::move(loop), std::move(future), server.log());
+    auto pending = std::make_shared<async_call>(std::move(loop), std::move(future), server);
     without_gil([&] {
         pending->submit(server.get(), std::move(built.call), built.model, arguments);
         built.model.reset();

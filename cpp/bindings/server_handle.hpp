@@ -14,23 +14,23 @@ class server_handle {
 public:
     /// With the GIL, which it releases while the server is built.
     server_handle(server_options options, std::shared_ptr<log_sink> log);
-    /// Stops the server, if it runs, without a drain. Releases the GIL while it waits.
-    ~server_handle();
+    ~server_handle() = default;
     server_handle(const server_handle&) = delete;
     server_handle& operator=(const server_handle&) = delete;
 
     /// The server, to be used without the GIL wherever it may wait.
     server& get() const;
+    /// A share of the server, for calls that hold its models. The last owner, with or without the GIL, stops it
+    /// without a drain, and waits without the GIL.
+    std::shared_ptr<const void> share() const { return server_; }
     const std::shared_ptr<log_sink>& log() const noexcept { return log_; }
 
     /// In the child of a fork: servers that exist by now are the parent's.
     static void after_fork_in_child() noexcept;
 
 private:
-    bool inherited() const noexcept;
-
     std::shared_ptr<log_sink> log_;
-    std::unique_ptr<server> server_;
+    std::shared_ptr<server> server_;
     unsigned generation_;
 };
 

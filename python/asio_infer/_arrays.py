@@ -68,42 +68,50 @@ def as_array(value: object, name: str, datatype: str | None) -> Array:
 def _convert(value: object, name: str, datatype: str | None) -> Array:
     if datatype == "BYTES":
         return np.array(value, dtype=object)
-    natural = np.asarray(value)
+    natural = np.asarray(value)  # refuses ragged lists
     if datatype is None:
         return natural
     target = bfloat16() if datatype == "BF16" else np.dtype(_DTYPES[datatype])
     if datatype == "BF16" and target.kind == "u":
         raise TypeError(f"input '{name}': give the bits of BF16 as a uint16 array, or install ml_dtypes")
-    if natural.size == 0 and natural.dtype == np.float64:
-        return natural.astype(target)
+    # One by one, for numpy takes several numbers together to a type that may hold none of them exactly.
+    numbers = np.array(value, dtype=object)
     if datatype == "BOOL":
-        return _checked_kind(natural, "b", name, datatype)
+        _check_types(numbers, (bool, np.bool_), (), name, datatype)
+        return numbers.astype(target)
     if target.kind in "iu":
-        # By way of Python's integers: numpy alone would wrap some and round others.
-        _checked_kind(natural, "iu", name, datatype)
-        return np.array(natural.tolist(), dtype=target)
-    return _as_floats(_checked_kind(natural, "iuf", name, datatype), target, name, datatype)
+        _check_types(numbers, (int, np.integer), (bool,), name, datatype)
+        return _as_integers(numbers, target, name, datatype)
+    _check_types(numbers, (float, int, np.floating, np.integer), (bool,), name, datatype)
+    return _as_floats(numbers, target, name, datatype)
 
 
-def _checked_kind(array: Array, kinds: str, name: str, datatype: str) -> Array:
-    if array.dtype.kind not in kinds:
-        raise TypeError(f"input '{name}': values of type {array.dtype} do not fit the model's {datatype}")
-    return array
+def _check_types(numbers: Array, right: tuple[type, ...], wrong: tuple[type, ...], name: str, datatype: str) -> None:
+    for number in numbers.flat:
+        if not isinstance(number, right) or isinstance(number, wrong):
+            kind = type(number).__name__
+            raise TypeError(f"input '{name}': {number!r:.40} is a {kind}, which does not fit the model's {datatype}")
 
 
-def _as_floats(natural: Array, target: np.dtype[Any], name: str, datatype: str) -> Array:
+def _as_integers(numbers: Array, target: np.dtype[Any], name: str, datatype: str) -> Array:
+    low, high = int(np.iinfo(target).min), int(np.iinfo(target).max)
+    for number in numbers.flat:
+        if not low <= number <= high:
+            raise InvalidRequest(f"input '{name}': {datatype} cannot hold {number}")
+    return numbers.astype(target)
+
+
+def _as_floats(numbers: Array, target: np.dtype[Any], name: str, datatype: str) -> Array:
     with np.errstate(over="ignore"):
-        rounded = natural.astype(target)
-    if natural.dtype.kind == "f":
-        lost = np.isinf(rounded) & np.isfinite(natural)
-    else:
-        lost = np.array([_differs(a, b) for a, b in zip(natural.flat, rounded.flat, strict=True)], dtype=bool)
-    if lost.any():
-        first = natural.reshape(-1)[int(np.argmax(lost.reshape(-1)))]
-        raise InvalidRequest(f"input '{name}': {datatype} cannot hold {first}")
+        rounded = numbers.astype(np.float64).astype(target)
+    for number, result in zip(numbers.flat, rounded.flat, strict=True):
+        if _is_lost(number, float(result)):
+            raise InvalidRequest(f"input '{name}': {datatype} cannot hold {number}")
     return rounded
 
 
-def _differs(integer: Any, rounded: Any) -> bool:
-    number = float(rounded)
-    return not math.isfinite(number) or int(number) != int(integer)
+def _is_lost(number: Any, result: float) -> bool:
+    """Floats are rounded, but not to infinity; integers must be held exactly."""
+    if isinstance(number, float | np.floating):
+        return math.isinf(result) and math.isfinite(number)
+    return math.isinf(result) or int(result) != int(number)

@@ -38,6 +38,7 @@ def complete(finished: list[tuple[InferFuture, _core.AsyncCall]]) -> None:
         try:
             outputs = call.result()
         except BaseException as error:
-            future.set_exception(error)
+            # Its traceback would keep this list, and with it every call, for as long as the exception is kept.
+            future.set_exception(error.with_traceback(None))
         else:
             future.set_result(outputs)

@@ -142,7 +142,7 @@ class Limits:
     """Every bound of the server.
 
     Attributes:
-        max_body_bytes: The largest request body, after decompression.
+        max_body_bytes: The largest request body.
         max_header_bytes: The largest request header.
         max_json_depth: The deepest nesting of JSON.
         max_pipelined_requests: Requests that one connection may have unanswered.
@@ -154,7 +154,7 @@ class Limits:
             that the process may use.
         inline_max_us: A model whose run takes up to this many microseconds (its 99th percentile) may run on a
             network thread.
-        offload_bytes: JSON of this size and more is parsed and printed by worker threads.
+        offload_bytes: JSON larger than this is parsed and printed by worker threads.
         header_timeout_s: Seconds for a request header to arrive.
         body_progress_timeout_s: Seconds in which some of a body must arrive.
         idle_timeout_s: Seconds that a connection may be idle.

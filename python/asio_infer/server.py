@@ -39,8 +39,8 @@ class Server:
     made it: in the child of a fork each use raises `Unavailable`.
 
     Args:
-        host: The address or name to listen on; "" or "::" for all. Others than the loopback's log a warning, since
-            there is no authentication.
+        host: The address or name to listen on; "" or "::" for all. There is no authentication: whoever reaches the
+            address can use the models.
         port: The TCP port; 0 takes a free one, see `port`.
         io_threads: Network threads; None for half of the cores that the process may use, at least 1.
         limits: Bounds on sizes, counts and times.
@@ -122,7 +122,7 @@ class Server:
             instances: Copies that run at the same time, 1 to 1,024.
             batching: How requests are joined: AUTO if the model allows it, None for never.
             queue: How requests wait.
-            warmup: Run the model once before it is served. AUTO does.
+            warmup: Run each instance with made-up inputs before the model is served. AUTO does.
             replace: Swap a model of this name and version in one step instead of raising `AlreadyExists`: requests
                 that are under way end on the old one.
 
@@ -252,8 +252,8 @@ class Server:
         """Listen, and serve the registered models. On return the server accepts requests.
 
         Raises:
-            Unavailable: The port is in use, or the server runs already.
-            InvalidRequest: The host is no address of this machine.
+            Unavailable: The port is in use.
+            InvalidRequest: The host is no address of this machine, or the server runs already.
         """
         self._core.start()
 
@@ -264,7 +264,7 @@ class Server:
         Ctrl-C, or any exception of a signal handler, cuts it short.
 
         Args:
-            drain_s: Seconds that requests may take to finish; None for `Limits.drain_timeout_s`.
+            drain_s: Seconds that requests may take to finish; None for, and at most, `Limits.drain_timeout_s`.
         """
         limit = self._drain_s if drain_s is None else check_seconds("drain_s", drain_s)
         if _signals.in_main_thread():

@@ -73,7 +73,7 @@ def test_a_signal_right_after_the_line(models: Path) -> None:
 
 def test_a_drain_and_a_second_signal(tmp_path: Path) -> None:
     file = tmp_path / "slow.toml"
-    file.write_text("[[model]]\nname = 'slow'\nidentity = { shape = [-1, 1], delay_s = 20 }\n")
+    file.write_text("[[model]]\nname = 'slow'\nwarmup = false\nidentity = { shape = [-1, 1], delay_s = 20 }\n")
     with serve("--config", file, "--port", 0, "--log-level", "off") as process:
         url = listening(process)
         body = json.dumps({"inputs": [{"name": "INPUT0", "shape": [1, 1], "datatype": "FP32", "data": [1]}]}).encode()
@@ -84,7 +84,7 @@ def test_a_drain_and_a_second_signal(tmp_path: Path) -> None:
 
         asker = threading.Thread(target=ask)
         asker.start()
-        running = 'asio_infer_running_request_count{model="slow",version="1"} 1'
+        running = 'asio_infer_requests_running{model="slow",version="1"} 1'
         while running not in urllib.request.urlopen(f"{url}/metrics").read().decode():
             time.sleep(0.01)
         process.signal(signal.SIGTERM)

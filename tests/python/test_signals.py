@@ -14,17 +14,19 @@ import asio_infer as ai
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="sends POSIX signals")
 
 SERVE = """
-    import sys, signal, threading, time
+    import os, sys, signal, threading, time
     import asio_infer as ai
     server = ai.Server(port=0, log=ai.Log(level="off"))
-    server.register("slow", ai.Identity(shape=(-1, 4), delay_s=float(sys.argv[1])))
+    server.register("slow", ai.Identity(shape=(-1, 4), delay_s=float(sys.argv[1])), warmup=False)
+    def say(*words): os.write(1, (" ".join(map(str, words)) + "\\n").encode())   # whole lines, whatever thread
     x = {"INPUT0": [[1.0, 2.0, 3.0, 4.0]]}
-    def ask(delay=0.0):
-        time.sleep(delay)
+    def wait_until_running(model):
+        while f'asio_infer_requests_running{{model="{model}",version="1"}} 1' not in server.metrics(): time.sleep(0.002)
+    def ask():
         try:
-            print("answer", server.infer("slow", x)["OUTPUT0"].tolist(), flush=True)
+            say("answer", server.infer("slow", x)["OUTPUT0"].tolist())
         except ai.AsioInferError as error:
-            print("answer", error.code, flush=True)
+            say("answer", error.code)
 """
 
 WAIT = (
@@ -34,20 +36,20 @@ WAIT = (
     with server:
         if sys.argv[2] == "busy":
             asker.start()
-            while 'running_request_count{model="slow",version="1"} 1' not in server.metrics(): time.sleep(0.002)
+            wait_until_running("slow")
         # The handlers stand once wait() has begun: the signal is sent when they do.
         def ready():
             while signal.getsignal(signal.SIGTERM) == signal.SIG_DFL: time.sleep(0.001)
-            print("ready", flush=True)
+            say("ready")
         threading.Thread(target=ready, daemon=True).start()
         try:
             server.wait()
-            print("returned", flush=True)
+            say("returned")
         except KeyboardInterrupt:
-            print("interrupted", flush=True)
-        print("running", server._core.running, server.ready(), flush=True)
-        print("handlers", signal.getsignal(signal.SIGINT) is signal.default_int_handler,
-              signal.getsignal(signal.SIGTERM) is signal.SIG_DFL, flush=True)
+            say("interrupted")
+        say("running", server._core.running, server.ready())
+        say("handlers", signal.getsignal(signal.SIGINT) is signal.default_int_handler,
+              signal.getsignal(signal.SIGTERM) is signal.SIG_DFL)
         if asker.ident: asker.join()
     """
 )
@@ -88,14 +90,14 @@ def test_handlers_of_the_program_stay(start: Callable[..., Any]) -> None:
         SERVE
         + """
     def own(number, frame):
-        print("own", number, flush=True)
+        say("own", number)
         if number == signal.SIGTERM: server.stop()
     signal.signal(signal.SIGINT, own)
     signal.signal(signal.SIGTERM, own)
     server.start()
-    threading.Timer(0.2, lambda: print("ready", flush=True)).start()
+    threading.Timer(0.2, lambda: say("ready")).start()
     server.wait()
-    print("returned", signal.getsignal(signal.SIGINT) is own, server._core.running)
+    say("returned", signal.getsignal(signal.SIGINT) is own, server._core.running)
     """,
         0,
     )
@@ -113,12 +115,12 @@ def test_a_handler_that_raises(start: Callable[..., Any]) -> None:
     class Enough(Exception): pass
     def own(number, frame): raise Enough
     signal.signal(signal.SIGUSR1, own)
-    threading.Timer(0.2, lambda: print("ready", flush=True)).start()
+    threading.Timer(0.2, lambda: say("ready")).start()
     try:
         with server:
             server.wait()
     except Enough:
-        print("enough", server._core.running)
+        say("enough", server._core.running)
     """,
         0,
     )
@@ -132,13 +134,13 @@ def test_a_wait_outside_of_the_main_thread_touches_no_handler(start: Callable[..
         SERVE
         + """
     server.start()
-    thread = threading.Thread(target=lambda: (server.wait(), print("returned", flush=True)))
+    thread = threading.Thread(target=lambda: (server.wait(), say("returned")))
     thread.start()
-    print("ready", flush=True)
     try:
+        say("ready")
         while True: time.sleep(0.05)
     except KeyboardInterrupt:
-        print("interrupted", server._core.running, flush=True)
+        say("interrupted", server._core.running)
     server.stop()
     thread.join()
     """,
@@ -158,14 +160,14 @@ def test_ctrl_c_in_infer(start: Callable[..., Any]) -> None:
     with server:
         blocker = threading.Thread(target=lambda: server.infer("one", x))
         blocker.start()
-        while 'running_request_count{model="one",version="1"} 1' not in server.metrics(): time.sleep(0.002)
-        threading.Timer(0.2, lambda: print("ready", flush=True)).start()
+        wait_until_running("one")
+        threading.Timer(0.2, lambda: say("ready")).start()
         began = time.monotonic()
         try:
             server.infer("one", x)
         except KeyboardInterrupt:
-            print("interrupted", time.monotonic() - began < 0.8, flush=True)
-        print("again", server.infer("slow", x)["OUTPUT0"].shape, flush=True)
+            say("interrupted", time.monotonic() - began < 0.8)
+        say("again", server.infer("slow", x)["OUTPUT0"].shape)
         blocker.join()
     """,
         0,
@@ -181,13 +183,13 @@ def test_ctrl_c_in_stop(start: Callable[..., Any]) -> None:
         + """
     server.start()
     threading.Thread(target=ask, daemon=True).start()
-    while 'running_request_count{model="slow",version="1"} 1' not in server.metrics(): time.sleep(0.002)
-    threading.Timer(0.2, lambda: print("ready", flush=True)).start()
+    wait_until_running("slow")
+    threading.Timer(0.2, lambda: say("ready")).start()
     began = time.monotonic()
     try:
         server.stop()
     except KeyboardInterrupt:
-        print("interrupted", server._core.running, time.monotonic() - began < 5, flush=True)
+        say("interrupted", server._core.running, time.monotonic() - began < 5)
     """,
         20,
     )
@@ -207,10 +209,10 @@ def test_asyncio_handlers(start: Callable[..., Any]) -> None:
         done = asyncio.Event()
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, done.set)
         async with server:
-            print("ready", flush=True)
+            say("ready")
             await done.wait()
-            print(list(await server.infer_async("slow", x)), flush=True)
-        print("stopped", server._core.running)
+            say(list(await server.infer_async("slow", x)))
+        say("stopped", server._core.running)
     asyncio.run(main())
     """,
         0,

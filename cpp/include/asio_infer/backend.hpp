@@ -64,6 +64,8 @@ public:
     /// Whether a row's results are the same alone and beside others, if the backend knows; otherwise it is found out
     /// by running the model.
     virtual std::optional<bool> rows_are_independent() const noexcept { return std::nullopt; }
+    /// Whether the first runs are slower than those that follow, so that some are made before the model is ready.
+    virtual bool needs_warm_up() const noexcept { return true; }
 };
 
 }  // namespace asio_infer

@@ -103,9 +103,8 @@ std::optional<double> cpu_quota(const file_reader& read) {
             if (const auto text = read(folder + "/cpu.max")) keep_smaller(least, parse_cpu_max(*text));
         });
     if (const auto group = parse_group(*groups, "cpu"))
-        for_each_level("/sys/fs/cgroup/cpu", *group, [&](const std::string& folder) {
-            keep_smaller(least, quota_of_folder_v1(read, folder));
-        });
+        for_each_level("/sys/fs/cgroup/cpu", *group,
+                       [&](const std::string& folder) { keep_smaller(least, quota_of_folder_v1(read, folder)); });
     return least;
 }
 

@@ -24,9 +24,9 @@ public:
     int compare_magnitude(const decimal& other) const noexcept;
 
 private:
-    std::string_view text_;     // from the first significant digit to the last, perhaps with a point inside
-    std::int64_t digits_ = 0;   // significant ones: no zeros at either end
-    std::int64_t last_ = 0;     // power of ten of the last digit
+    std::string_view text_;    // from the first significant digit to the last, perhaps with a point inside
+    std::int64_t digits_ = 0;  // significant ones: no zeros at either end
+    std::int64_t last_ = 0;    // power of ten of the last digit
     bool negative_ = false;
 };
 

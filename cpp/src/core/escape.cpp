@@ -21,24 +21,15 @@ struct lead_byte {
 };
 
 constexpr lead_byte lead_of(unsigned byte) noexcept {
-    if (byte < 0x80)
-        return {1, 0, 0};
-    if (byte < 0xc2)
-        return {0, 0, 0};
-    if (byte < 0xe0)
-        return {2, 0x80, 0xbf};
-    if (byte == 0xe0)
-        return {3, 0xa0, 0xbf};
-    if (byte == 0xed)
-        return {3, 0x80, 0x9f};
-    if (byte < 0xf0)
-        return {3, 0x80, 0xbf};
-    if (byte == 0xf0)
-        return {4, 0x90, 0xbf};
-    if (byte < 0xf4)
-        return {4, 0x80, 0xbf};
-    if (byte == 0xf4)
-        return {4, 0x80, 0x8f};
+    if (byte < 0x80) return {1, 0, 0};
+    if (byte < 0xc2) return {0, 0, 0};
+    if (byte < 0xe0) return {2, 0x80, 0xbf};
+    if (byte == 0xe0) return {3, 0xa0, 0xbf};
+    if (byte == 0xed) return {3, 0x80, 0x9f};
+    if (byte < 0xf0) return {3, 0x80, 0xbf};
+    if (byte == 0xf0) return {4, 0x90, 0xbf};
+    if (byte < 0xf4) return {4, 0x80, 0xbf};
+    if (byte == 0xf4) return {4, 0x80, 0x8f};
     return {0, 0, 0};
 }
 
@@ -52,15 +43,13 @@ constexpr bool deceives(unsigned code_point) noexcept {
 }
 
 unsigned code_point_at(std::string_view text, std::size_t at, std::size_t length) noexcept {
-    if (length == 2)
-        return (byte_at(text, at) & 0x1fu) << 6 | (byte_at(text, at + 1) & 0x3fu);
+    if (length == 2) return (byte_at(text, at) & 0x1fu) << 6 | (byte_at(text, at + 1) & 0x3fu);
     return (byte_at(text, at) & 0x0fu) << 12 | (byte_at(text, at + 1) & 0x3fu) << 6 | (byte_at(text, at + 2) & 0x3fu);
 }
 
 void append_code_point(std::string& out, unsigned code_point) {
     out += "\\u";
-    for (int shift = 12; shift >= 0; shift -= 4)
-        out += hex_digits[code_point >> shift & 0xfu];
+    for (int shift = 12; shift >= 0; shift -= 4) out += hex_digits[code_point >> shift & 0xfu];
 }
 
 void append_control(std::string& out, unsigned byte) {
@@ -80,10 +69,8 @@ void append_control(std::string& out, unsigned byte) {
 }
 
 void append_ascii(std::string& out, unsigned byte, escape_style style) {
-    if (byte < 0x20 || byte == 0x7f)
-        return append_control(out, byte);
-    if (style != escape_style::message && (byte == '"' || byte == '\\'))
-        out += '\\';
+    if (byte < 0x20 || byte == 0x7f) return append_control(out, byte);
+    if (style != escape_style::message && (byte == '"' || byte == '\\')) out += '\\';
     out += static_cast<char>(byte);
 }
 
@@ -116,16 +103,12 @@ std::size_t plain_end(std::string_view text, std::size_t at) noexcept {
 
 std::size_t utf8_sequence_length(std::string_view text, std::size_t at) noexcept {
     const lead_byte lead = lead_of(byte_at(text, at));
-    if (lead.length < 2)
-        return lead.length;
-    if (text.size() - at < lead.length)
-        return 0;
+    if (lead.length < 2) return lead.length;
+    if (text.size() - at < lead.length) return 0;
     const unsigned second = byte_at(text, at + 1);
-    if (second < lead.second_min || second > lead.second_max)
-        return 0;
+    if (second < lead.second_min || second > lead.second_max) return 0;
     for (std::size_t i = 2; i < lead.length; ++i) {
-        if ((byte_at(text, at + i) & 0xc0u) != 0x80u)
-            return 0;
+        if ((byte_at(text, at + i) & 0xc0u) != 0x80u) return 0;
     }
     return lead.length;
 }
@@ -137,8 +120,7 @@ bool is_utf8(std::string_view text) noexcept {
             continue;
         }
         const std::size_t length = utf8_sequence_length(text, at);
-        if (length == 0)
-            return false;
+        if (length == 0) return false;
         at += length;
     }
     return true;
@@ -148,8 +130,7 @@ void append_escaped(std::string& out, std::string_view text, escape_style style)
     for (std::size_t at = 0; at < text.size();) {
         const std::size_t end = plain_end(text, at);
         out.append(text, at, end - at);
-        if (end == text.size())
-            return;
+        if (end == text.size()) return;
         at = end;
         const std::size_t length = utf8_sequence_length(text, at);
         if (length == 0) {
@@ -170,13 +151,11 @@ std::string printable(std::string_view text, std::size_t max_bytes) {
     if (kept > max_bytes) {
         kept = max_bytes;
         // Back to the start of the character that the limit cuts; a longer run of such bytes is not UTF-8 anyway.
-        for (int i = 0; i < 3 && kept > 0 && (byte_at(text, kept) & 0xc0u) == 0x80u; ++i)
-            --kept;
+        for (int i = 0; i < 3 && kept > 0 && (byte_at(text, kept) & 0xc0u) == 0x80u; ++i) --kept;
     }
     std::string out;
     append_escaped(out, text.substr(0, kept), escape_style::message);
-    if (kept < text.size())
-        out += "...";
+    if (kept < text.size()) out += "...";
     return out;
 }
 

@@ -150,20 +150,33 @@ number_fault parse_number(std::string_view text, double& out) noexcept { return 
 
 number_fault parse_number(std::string_view text, dtype type, std::byte* out) noexcept {
     switch (type) {
-        case dtype::uint8: return store<std::uint8_t>(read, text, out);
-        case dtype::uint16: return store<std::uint16_t>(read, text, out);
-        case dtype::uint32: return store<std::uint32_t>(read, text, out);
-        case dtype::uint64: return store<std::uint64_t>(read, text, out);
-        case dtype::int8: return store<std::int8_t>(read, text, out);
-        case dtype::int16: return store<std::int16_t>(read, text, out);
-        case dtype::int32: return store<std::int32_t>(read, text, out);
-        case dtype::int64: return store<std::int64_t>(read, text, out);
-        case dtype::fp16: return store<std::uint16_t>(read_16_bits<round_to_fp16>, text, out);
-        case dtype::bf16: return store<std::uint16_t>(read_16_bits<round_to_bf16>, text, out);
-        case dtype::fp32: return store<float>(read, text, out);
-        case dtype::fp64: return store<double>(read, text, out);
+        case dtype::uint8:
+            return store<std::uint8_t>(read, text, out);
+        case dtype::uint16:
+            return store<std::uint16_t>(read, text, out);
+        case dtype::uint32:
+            return store<std::uint32_t>(read, text, out);
+        case dtype::uint64:
+            return store<std::uint64_t>(read, text, out);
+        case dtype::int8:
+            return store<std::int8_t>(read, text, out);
+        case dtype::int16:
+            return store<std::int16_t>(read, text, out);
+        case dtype::int32:
+            return store<std::int32_t>(read, text, out);
+        case dtype::int64:
+            return store<std::int64_t>(read, text, out);
+        case dtype::fp16:
+            return store<std::uint16_t>(read_16_bits<round_to_fp16>, text, out);
+        case dtype::bf16:
+            return store<std::uint16_t>(read_16_bits<round_to_bf16>, text, out);
+        case dtype::fp32:
+            return store<float>(read, text, out);
+        case dtype::fp64:
+            return store<double>(read, text, out);
         case dtype::boolean:
-        case dtype::bytes: break;
+        case dtype::bytes:
+            break;
     }
     return number_fault::range;
 }

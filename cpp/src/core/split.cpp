@@ -43,13 +43,13 @@ result<std::vector<tensor>> split_rows(const tensor& whole, std::span<const std:
                                        std::string_view output) {
     const std::uint64_t total = sum(rows);
     if (whole.shape.empty() || whole.shape.front() < 0 || static_cast<std::uint64_t>(whole.shape.front()) != total)
-        return mismatch(output, "shape " + to_string(whole.shape) + " where a batch of " + std::to_string(total) +
-                                    " rows was run");
+        return mismatch(
+            output, "shape " + to_string(whole.shape) + " where a batch of " + std::to_string(total) + " rows was run");
     const std::optional<std::size_t> row_elements = element_count(std::span(whole.shape).subspan(1));
     const bool fixed = whole.type != dtype::bytes;
     if (!row_elements || (fixed && !fills(whole)))
-        return mismatch(output, std::to_string(whole.data.size()) + " bytes contradict shape " +
-                                    to_string(whole.shape));
+        return mismatch(output,
+                        std::to_string(whole.data.size()) + " bytes contradict shape " + to_string(whole.shape));
 
     std::vector<tensor> parts;
     parts.reserve(rows.size());
@@ -63,7 +63,8 @@ result<std::vector<tensor>> split_rows(const tensor& whole, std::span<const std:
         parts.push_back(part_of(whole, n, offset, *size));
         offset += *size;
     }
-    if (offset != whole.data.size()) return mismatch(output, "it has more strings than shape " + to_string(whole.shape));
+    if (offset != whole.data.size())
+        return mismatch(output, "it has more strings than shape " + to_string(whole.shape));
     return parts;
 }
 

@@ -23,8 +23,7 @@ operating system does not tell.
 
 std::string cell(std::string_view text) {
     std::string out = " ";
-    if (!text.empty())
-        out.append(text).append(" ");
+    if (!text.empty()) out.append(text).append(" ");
     return out += '|';
 }
 

@@ -21,9 +21,7 @@ T load(const std::atomic<T>& value) noexcept {
     return value.load(std::memory_order_relaxed);
 }
 
-std::uint64_t microseconds(const timed_count& of) noexcept {
-    return load(of.ns) / 1'000;
-}
+std::uint64_t microseconds(const timed_count& of) noexcept { return load(of.ns) / 1'000; }
 
 /// Calls `write(model, version)` for each model with its version as text.
 template <class Write>
@@ -60,8 +58,7 @@ void single(const metrics_sources& sources, sample_writer& out) {
 /// One number that the operating system may not tell.
 template <auto Member>
 void of_process(const metrics_sources& sources, sample_writer& out) {
-    if (const auto& value = sources.process.*Member)
-        out.sample({}, *value);
+    if (const auto& value = sources.process.*Member) out.sample({}, *value);
 }
 
 constexpr std::array<std::string_view, 4> failure_reasons{"REJECTED", "CANCELED", "BACKEND", "OTHER"};
@@ -69,10 +66,8 @@ constexpr std::array<std::string_view, 4> failure_reasons{"REJECTED", "CANCELED"
 constexpr bool every_failure_has_a_reason() {
     for (const status_row& row : status_table) {
         bool found = false;
-        for (const std::string_view reason : failure_reasons)
-            found = found || reason == row.failure;
-        if (!found)
-            return false;
+        for (const std::string_view reason : failure_reasons) found = found || reason == row.failure;
+        if (!found) return false;
     }
     return true;
 }
@@ -81,8 +76,7 @@ static_assert(every_failure_has_a_reason());
 std::uint64_t failures_by(std::string_view reason, const model_stats& stats) noexcept {
     std::uint64_t sum = 0;
     for (std::size_t i = 0; i < errc_count; ++i) {
-        if (status_table[i].failure == reason)
-            sum += load(stats.failures[i]);
+        if (status_table[i].failure == reason) sum += load(stats.failures[i]);
     }
     return sum;
 }
@@ -212,9 +206,7 @@ constexpr std::array metrics{
 
 }  // namespace
 
-std::span<const metric> metric_set() noexcept {
-    return metrics;
-}
+std::span<const metric> metric_set() noexcept { return metrics; }
 
 std::string render_prometheus(const metrics_sources& sources) {
     std::string out;

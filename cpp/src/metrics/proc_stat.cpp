@@ -17,8 +17,7 @@ std::optional<std::array<std::uint64_t, fields_needed>> split(std::string_view t
     std::array<std::uint64_t, fields_needed> values{};
     for (std::uint64_t& value : values) {
         const std::size_t begin = text.find_first_not_of(" \n");
-        if (begin == std::string_view::npos)
-            return std::nullopt;
+        if (begin == std::string_view::npos) return std::nullopt;
         text.remove_prefix(begin);
         const std::size_t end = text.find_first_of(" \n");
         const std::string_view word = text.substr(0, end);
@@ -33,19 +32,16 @@ std::optional<std::array<std::uint64_t, fields_needed>> split(std::string_view t
 process_info parse_proc_stat(std::string_view text, const proc_units& units) noexcept {
     // The name is in parentheses and may contain any character, a parenthesis included.
     const std::size_t name_end = text.rfind(')');
-    if (name_end == std::string_view::npos)
-        return {};
+    if (name_end == std::string_view::npos) return {};
     const auto fields = split(text.substr(name_end + 1));
-    if (!fields)
-        return {};
+    if (!fields) return {};
     const auto seconds = [&](std::uint64_t ticks) { return static_cast<double>(ticks) / units.ticks_per_second; };
     process_info info;
     info.resident_bytes = (*fields)[rss] * units.page_bytes;
     info.virtual_bytes = (*fields)[vsize];
     info.threads = (*fields)[num_threads];
     info.cpu_seconds = seconds((*fields)[utime] + (*fields)[stime]);
-    if (units.boot_time_seconds > 0)
-        info.start_time_seconds = units.boot_time_seconds + seconds((*fields)[starttime]);
+    if (units.boot_time_seconds > 0) info.start_time_seconds = units.boot_time_seconds + seconds((*fields)[starttime]);
     return info;
 }
 

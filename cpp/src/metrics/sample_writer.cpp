@@ -18,10 +18,8 @@ std::string_view print(Number value, number_text& memory) noexcept {
 }
 
 std::string_view print_double(double value, number_text& memory) noexcept {
-    if (std::isnan(value))
-        return "NaN";
-    if (std::isinf(value))
-        return value < 0 ? "-Inf" : "+Inf";
+    if (std::isnan(value)) return "NaN";
+    if (std::isinf(value)) return value < 0 ? "-Inf" : "+Inf";
     return print(value, memory);
 }
 
@@ -31,8 +29,7 @@ void append_label_value(std::string& out, std::string_view value) {
             out += "\\n";
             continue;
         }
-        if (c == '\\' || c == '"')
-            out += '\\';
+        if (c == '\\' || c == '"') out += '\\';
         out += c;
     }
 }
@@ -68,8 +65,7 @@ void sample_writer::append_labels(labels with, std::string_view upper_bound) {
         append_label(out_, before, "le", upper_bound);
         before = ',';
     }
-    if (before == ',')
-        out_ += '}';
+    if (before == ',') out_ += '}';
 }
 
 void sample_writer::append_value(std::uint64_t value) {

@@ -42,10 +42,14 @@ std::optional<std::string> repeated_symbol_obstacle(const model_spec& model, con
 /// Runtimes add in another order for one row than for several, and every layer passes the difference on.
 double tolerance_of(dtype type, bool single) noexcept {
     switch (type) {
-        case dtype::fp16: return 4 * 0x1p-10;
-        case dtype::bf16: return 2 * 0x1p-7;
-        case dtype::fp64: return single ? 512 * 0x1p-23 : 512 * 0x1p-52;
-        default: return 512 * 0x1p-23;
+        case dtype::fp16:
+            return 4 * 0x1p-10;
+        case dtype::bf16:
+            return 2 * 0x1p-7;
+        case dtype::fp64:
+            return single ? 512 * 0x1p-23 : 512 * 0x1p-52;
+        default:
+            return 512 * 0x1p-23;
     }
 }
 
@@ -59,10 +63,14 @@ T load(const std::byte* from) noexcept {
 double real_at(const tensor& t, std::size_t index) noexcept {
     const std::byte* const from = t.data.data() + index * element_size(t.type);
     switch (t.type) {
-        case dtype::fp16: return static_cast<double>(fp16_to_float(load<std::uint16_t>(from)));
-        case dtype::bf16: return static_cast<double>(bf16_to_float(load<std::uint16_t>(from)));
-        case dtype::fp32: return static_cast<double>(load<float>(from));
-        default: return load<double>(from);
+        case dtype::fp16:
+            return static_cast<double>(fp16_to_float(load<std::uint16_t>(from)));
+        case dtype::bf16:
+            return static_cast<double>(bf16_to_float(load<std::uint16_t>(from)));
+        case dtype::fp32:
+            return static_cast<double>(load<float>(from));
+        default:
+            return load<double>(from);
     }
 }
 
@@ -211,8 +219,8 @@ probe_result probe_batching(backend_model& model, batching_options::mode choice,
     if (choice == batching_options::mode::off) return {false, "batching is turned off"};
     if (auto obstacle = batching_obstacle(model.spec())) {
         if (choice == batching_options::mode::on)
-            throw exception(errc::invalid_request, "batching cannot be on for model '" + model.spec().name +
-                                                       "': " + *obstacle);
+            throw exception(errc::invalid_request,
+                            "batching cannot be on for model '" + model.spec().name + "': " + *obstacle);
         return {false, std::move(*obstacle)};
     }
     if (choice == batching_options::mode::on) return {true, "batching was asked for"};

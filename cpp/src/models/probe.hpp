@@ -25,9 +25,9 @@ probe_result probe_batching(backend_model& model, batching_options::mode choice,
 /// Why the model's dims rule out a batch axis; nothing if they do not. Pure.
 std::optional<std::string> batching_obstacle(const model_spec& spec);
 
-/// How a row's result alone differs from its result beside others, naming the output; nothing if it does not. Numbers may
-/// differ by a few last bits of the largest; `single`: what came in was not FP64, so FP64 results have the precision of
-/// FP32. Pure.
+/// How a row's result alone differs from its result beside others, naming the output; nothing if it does not. Numbers
+/// may differ by a few last bits of the largest; `single`: what came in was not FP64, so FP64 results have the
+/// precision of FP32. Pure.
 std::optional<std::string> row_difference(const tensor& alone, const tensor& together, const std::string& output,
                                           bool single);
 

@@ -54,19 +54,32 @@ struct filling {
 
 void put_element(std::byte*& to, dtype type, std::size_t index, filling& f) noexcept {
     switch (type) {
-        case dtype::boolean: return put(to, f.truth(index));
-        case dtype::uint8: return put(to, f.integer<std::uint8_t>());
-        case dtype::uint16: return put(to, f.integer<std::uint16_t>());
-        case dtype::uint32: return put(to, f.integer<std::uint32_t>());
-        case dtype::uint64: return put(to, f.integer<std::uint64_t>());
-        case dtype::int8: return put(to, f.integer<std::int8_t>());
-        case dtype::int16: return put(to, f.integer<std::int16_t>());
-        case dtype::int32: return put(to, f.integer<std::int32_t>());
-        case dtype::int64: return put(to, f.integer<std::int64_t>());
-        case dtype::fp16: return put(to, round_to_fp16(f.real()).bits);
-        case dtype::fp32: return put(to, static_cast<float>(f.real()));
-        case dtype::fp64: return put(to, f.real());
-        case dtype::bf16: return put(to, round_to_bf16(f.real()).bits);
+        case dtype::boolean:
+            return put(to, f.truth(index));
+        case dtype::uint8:
+            return put(to, f.integer<std::uint8_t>());
+        case dtype::uint16:
+            return put(to, f.integer<std::uint16_t>());
+        case dtype::uint32:
+            return put(to, f.integer<std::uint32_t>());
+        case dtype::uint64:
+            return put(to, f.integer<std::uint64_t>());
+        case dtype::int8:
+            return put(to, f.integer<std::int8_t>());
+        case dtype::int16:
+            return put(to, f.integer<std::int16_t>());
+        case dtype::int32:
+            return put(to, f.integer<std::int32_t>());
+        case dtype::int64:
+            return put(to, f.integer<std::int64_t>());
+        case dtype::fp16:
+            return put(to, round_to_fp16(f.real()).bits);
+        case dtype::fp32:
+            return put(to, static_cast<float>(f.real()));
+        case dtype::fp64:
+            return put(to, f.real());
+        case dtype::bf16:
+            return put(to, round_to_bf16(f.real()).bits);
         case dtype::bytes: {
             put(to, std::uint32_t{1});
             return put(to, static_cast<char>('a' + f.integer<char>()));

@@ -13,6 +13,9 @@ namespace {
 /// A first run is slower than those that follow; a quick one is repeated for a better figure.
 constexpr clock::duration quick_run = std::chrono::milliseconds(50);
 
+/// A full batch that would take longer than this is left to the first requests.
+constexpr double most_batch_s = 5;
+
 double seconds(clock::duration time) noexcept { return std::chrono::duration<double>(time).count(); }
 
 /// The time of one run of the call, or why it failed.
@@ -35,8 +38,7 @@ struct attempt {
 
 /// The first style of inputs with which the instance runs, or the first one's reason. Nothing to run if the inputs are
 /// too large to make up.
-result<std::optional<attempt>> first_that_runs(backend_instance& instance, const model_spec& spec,
-                                               std::uint32_t rows) {
+result<std::optional<attempt>> first_that_runs(backend_instance& instance, const model_spec& spec, std::uint32_t rows) {
     std::optional<error> reason;
     for (const sample_style& style : sample_styles) {
         auto call = make_sample_call(spec, style, rows, 0);
@@ -57,10 +59,11 @@ double warm_up_rows(backend_model& model, std::uint32_t rows, std::string& warni
         warning += "a run of " + std::to_string(rows) + " made-up row(s) failed: " + worked.error().message;
         return 0;
     }
-    if (!*worked) return 0;
-    double slowest = (*worked)->seconds;
+    std::optional<attempt>& first = *worked;
+    if (!first) return 0;
+    double slowest = first->seconds;
     for (std::uint32_t i = 1; i < model.instance_count(); ++i)
-        if (const auto time = timed_run(model.instance(i), model.spec(), (*worked)->call))
+        if (const auto time = timed_run(model.instance(i), model.spec(), first->call))
             slowest = std::max(slowest, *time);
     return slowest;
 }
@@ -69,8 +72,10 @@ double warm_up_rows(backend_model& model, std::uint32_t rows, std::string& warni
 
 warmup_result warm_up(backend_model& model, std::uint32_t max_rows) {
     warmup_result result;
+    if (!model.needs_warm_up()) return result;
     result.one_row_s = warm_up_rows(model, 1, result.warning);
-    if (max_rows > 1) result.full_batch_s = warm_up_rows(model, max_rows, result.warning);
+    if (max_rows > 1 && result.one_row_s * max_rows <= most_batch_s)
+        result.full_batch_s = warm_up_rows(model, max_rows, result.warning);
     return result;
 }
 

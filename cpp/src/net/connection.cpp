@@ -30,7 +30,11 @@ connection::awaitable<void> connection::run() {
     error_code ignored;
     socket_.non_blocking(true, ignored);
     socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
-    co_await read_until_over();
+    try {
+        co_await read_until_over();
+    } catch (const std::bad_alloc&) {
+        abort();
+    }
     fail();
     // The handlers of requests and of a write refer to this object until they have run.
     while (!session_->quiet() || waiting_writable_) co_await changed_.async_wait(in_coroutine);

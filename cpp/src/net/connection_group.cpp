@@ -20,16 +20,16 @@ void connection_group::add(connection::socket_type socket) {
 }
 
 connection::awaitable<void> connection_group::serve(connection::socket_type socket) {
-    connection serving(std::move(socket), home_, sessions_);
-    open_.push_back(serving);
-    sweep();
-    if (draining_) serving.drain(clock::now());
     try {
+        connection serving(std::move(socket), home_, sessions_);
+        sweep();
+        open_.push_back(serving);
+        if (draining_) serving.drain(clock::now());
         co_await serving.run();
+        open_.erase(open_.iterator_to(serving));
     } catch (const std::bad_alloc&) {
-        serving.abort();
+        // No memory for a connection: it is closed.
     }
-    open_.erase(open_.iterator_to(serving));
     removed();
 }
 

@@ -85,6 +85,11 @@ error_code listener::bind_one(const tcp::endpoint& endpoint) {
     return ec;
 }
 
+bool listener::loopback_only() const {
+    return std::all_of(acceptors_.begin(), acceptors_.end(),
+                       [](const acceptor& each) { return each.local_endpoint().address().is_loopback(); });
+}
+
 void listener::start() {
     for (acceptor& each : acceptors_) asio::co_spawn(context_.get_executor(), accept_from(each), asio::detached);
 }

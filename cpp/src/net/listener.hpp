@@ -32,6 +32,8 @@ public:
     /// Binds. Throws asio_infer::exception: invalid_request for a host that has no address, unavailable for a port
     /// in use or not allowed. Returns the port, the same for all addresses.
     std::uint16_t open(const std::string& host, std::uint16_t port);
+    /// Whether only this machine can reach what open() has bound.
+    bool loopback_only() const;
     /// Starts accepting.
     void start();
     /// Stops accepting and closes the sockets. On the listener's thread.

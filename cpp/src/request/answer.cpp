@@ -40,8 +40,7 @@ void set_out_of_memory(response_message& response) noexcept {
 
 void send_answer(const router_context& context, exchange& x, std::string_view model) noexcept {
     count_answer(context.stats, x.response.status);
-    if (context.access_log && context.log.enabled(log_level::info))
-        log_answer(context, x, model);
+    if (context.access_log && context.log.enabled(log_level::info)) log_answer(context, x, model);
     x.complete();
 }
 

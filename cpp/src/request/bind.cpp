@@ -64,8 +64,8 @@ result<void> check_tensor(const tensor& value, const tensor_spec& spec) {
         return refuse_input(spec.name,
                             "shape " + to_string(value.shape) + " where the model takes " + to_string(spec.shape));
     if (!filled(value))
-        return refuse_input(spec.name, std::to_string(value.data.size()) + " bytes do not fill shape " +
-                                           to_string(value.shape));
+        return refuse_input(spec.name,
+                            std::to_string(value.data.size()) + " bytes do not fill shape " + to_string(value.shape));
     return {};
 }
 
@@ -73,8 +73,7 @@ result<void> place_inputs(infer_call& call, const model_spec& spec) {
     call.inputs.assign(spec.inputs.size(), nullptr);
     for (const named_tensor& given : call.request.inputs) {
         const std::optional<std::uint32_t> at = find(spec.inputs, given.name);
-        if (!at)
-            return refuse_input(given.name, "the model has no such input; " + names_of(spec.inputs));
+        if (!at) return refuse_input(given.name, "the model has no such input; " + names_of(spec.inputs));
         if (call.inputs[*at] != nullptr) return refuse_input(given.name, "given twice");
         if (const result<void> good = check_tensor(given.value, spec.inputs[*at]); !good) return good;
         call.inputs[*at] = &given.value;
@@ -168,8 +167,7 @@ result<void> take_outputs(infer_call& call, const model_spec& spec) {
         const std::optional<std::uint32_t> at = find(spec.outputs, wanted.name);
         if (!at) return refuse_output(wanted.name, "the model has no such output; " + names_of(spec.outputs));
         if (taken(call, *at)) return refuse_output(wanted.name, "asked for twice");
-        if (!spec.outputs[*at].unsupported.empty())
-            return refuse_output(wanted.name, cannot_travel(spec.outputs[*at]));
+        if (!spec.outputs[*at].unsupported.empty()) return refuse_output(wanted.name, cannot_travel(spec.outputs[*at]));
         call.outputs.push_back({*at, wanted.binary, wanted.classification});
     }
     return {};

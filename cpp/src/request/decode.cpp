@@ -26,8 +26,8 @@ result<std::size_t> json_size(const request_message& message) {
     std::size_t size = 0;
     const auto outcome = std::from_chars(text.data(), text.data() + text.size(), size);
     if (outcome.ec != std::errc{} || size > message.body.size())
-        return refuse_length(printable(text, 40) + " is more than the " +
-                             std::to_string(message.body.size()) + " bytes of the body");
+        return refuse_length(printable(text, 40) + " is more than the " + std::to_string(message.body.size()) +
+                             " bytes of the body");
     return size;
 }
 

@@ -11,17 +11,13 @@ namespace asio_infer::handlers {
 
 namespace {
 
-constexpr char lower(char c) noexcept {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
-}
+constexpr char lower(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; }
 
 /// `prefix` is lower-case.
 bool starts_with_ignoring_case(std::string_view text, std::string_view prefix) noexcept {
-    if (text.size() < prefix.size())
-        return false;
+    if (text.size() < prefix.size()) return false;
     for (std::size_t i = 0; i < prefix.size(); ++i) {
-        if (lower(text[i]) != prefix[i])
-            return false;
+        if (lower(text[i]) != prefix[i]) return false;
     }
     return true;
 }
@@ -35,8 +31,7 @@ result<void> check_body_type(const header_values& headers) {
     }
     const std::string_view coding = headers[header::content_encoding];
     const bool identity = coding.size() == 8 && starts_with_ignoring_case(coding, "identity");
-    if (coding.empty() || identity)
-        return {};
+    if (coding.empty() || identity) return {};
     return error{errc::unsupported_media_type,
                  "Content-Encoding '" + printable(coding, 100) + "' is not supported; send the body as it is"};
 }
@@ -48,8 +43,7 @@ result<progress> infer(const route_call& call) {
         return checked.error();
     }
     result<model_ptr> model = call.context.models.find(call.model, call.version);
-    if (model.has_error())
-        return model.error();
+    if (model.has_error()) return model.error();
     auto made = std::make_unique<infer_operation>(call.context, call.x, std::move(*model));
     infer_operation& inference = *made;
     call.x.pending = std::move(made);

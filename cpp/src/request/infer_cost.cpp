@@ -40,22 +40,19 @@ constexpr std::size_t characters_per_element(dtype type) noexcept {
 }
 
 std::size_t text_bytes(const tensor& value) noexcept {
-    if (value.type == dtype::bytes)
-        return value.data.size();  // four bytes of length against quotes and comma
+    if (value.type == dtype::bytes) return value.data.size();  // four bytes of length against quotes and comma
     return value.data.size() / element_size(value.type) * characters_per_element(value.type);
 }
 
 /// Adds up `measure` over the outputs that leave in the form asked for. Labels of classes are short: not counted.
 template <class Measure>
 std::size_t sum_outputs(const infer_call& call, bool binary, Measure measure) noexcept {
-    if (call.outcome.has_error())
-        return 0;
+    if (call.outcome.has_error()) return 0;
     const std::size_t count = std::min(call.outcome->size(), call.outputs.size());
     std::size_t sum = 0;
     for (std::size_t i = 0; i < count; ++i) {
         const infer_call::bound_output& wanted = call.outputs[i];
-        if (wanted.binary == binary && wanted.classification == 0)
-            sum += measure((*call.outcome)[i]);
+        if (wanted.binary == binary && wanted.classification == 0) sum += measure((*call.outcome)[i]);
     }
     return sum;
 }
@@ -66,14 +63,11 @@ std::size_t json_bytes(const request_message& request) noexcept {
     const std::string_view text = request.headers[header::inference_header_content_length];
     std::size_t length = request.body.size();
     const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), length);
-    if (failed != std::errc{} || end != text.data() + text.size())
-        return request.body.size();
+    if (failed != std::errc{} || end != text.data() + text.size()) return request.body.size();
     return std::min(length, request.body.size());
 }
 
-std::size_t expected_json_bytes(const infer_call& call) noexcept {
-    return sum_outputs(call, false, text_bytes);
-}
+std::size_t expected_json_bytes(const infer_call& call) noexcept { return sum_outputs(call, false, text_bytes); }
 
 std::size_t binary_bytes(const infer_call& call) noexcept {
     return sum_outputs(call, true, [](const tensor& value) { return value.data.size(); });
@@ -81,8 +75,7 @@ std::size_t binary_bytes(const infer_call& call) noexcept {
 
 time_point deadline_after(time_point arrived, std::uint64_t timeout_us) noexcept {
     const auto left = std::chrono::duration_cast<std::chrono::microseconds>(no_deadline - arrived);
-    if (timeout_us == 0 || timeout_us >= static_cast<std::uint64_t>(left.count()))
-        return no_deadline;
+    if (timeout_us == 0 || timeout_us >= static_cast<std::uint64_t>(left.count())) return no_deadline;
     return arrived + std::chrono::microseconds(timeout_us);
 }
 

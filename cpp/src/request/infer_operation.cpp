@@ -77,8 +77,7 @@ void infer_operation::decode() noexcept {
 }
 
 void infer_operation::submit() noexcept {
-    if (cancelled_)
-        call_->outcome = error{errc::cancelled, "cancelled"};
+    if (cancelled_) call_->outcome = error{errc::cancelled, "cancelled"};
     if (call_->outcome.has_error()) {
         fail();
         return;
@@ -96,8 +95,7 @@ void infer_operation::fail() noexcept {
 
 void infer_operation::cancel() noexcept {
     cancelled_ = true;
-    if (submitted_ == nullptr)
-        return;
+    if (submitted_ == nullptr) return;
     in_cancel_ = true;
     model_->cancel(submitted_);
     in_cancel_ = false;
@@ -117,8 +115,7 @@ void infer_operation::deliver(infer_call_ptr call) noexcept {
 
 bool infer_operation::heavy_answer() const noexcept {
     const std::size_t limit = context_.limits.offload_bytes;
-    if (expected_json_bytes(*call_) > limit)
-        return true;
+    if (expected_json_bytes(*call_) > limit) return true;
     return context_.compress != nullptr && context_.compress_binary &&
            !x_.request.headers[header::accept_encoding].empty() && binary_bytes(*call_) > limit;
 }
@@ -137,8 +134,6 @@ void infer_operation::encode_and_send() noexcept {
     send();
 }
 
-void infer_operation::send() noexcept {
-    send_answer(context_, x_, model_->spec().name);
-}
+void infer_operation::send() noexcept { send_answer(context_, x_, model_->spec().name); }
 
 }  // namespace asio_infer

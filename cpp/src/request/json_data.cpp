@@ -35,12 +35,17 @@ void data_builder::begin(dtype type, std::span<const std::int64_t> dims, std::si
 
 bool data_builder::value(const json_value& v) {
     switch (v.type) {
-        case json_value::kind::number: return place_scalar() && store_number(v.text);
-        case json_value::kind::array: return open_array();
-        case json_value::kind::string: return place_scalar() && store_string(v.text);
-        case json_value::kind::boolean: return place_scalar() && store_boolean(v.truth);
+        case json_value::kind::number:
+            return place_scalar() && store_number(v.text);
+        case json_value::kind::array:
+            return open_array();
+        case json_value::kind::string:
+            return place_scalar() && store_string(v.text);
+        case json_value::kind::boolean:
+            return place_scalar() && store_boolean(v.truth);
         case json_value::kind::object:
-        case json_value::kind::null: break;
+        case json_value::kind::null:
+            break;
     }
     return refuse_kind(v.type);
 }
@@ -49,8 +54,7 @@ bool data_builder::open_array() {
     if (!open_.empty()) {
         const std::size_t level = open_.size() - 1;
         nested_ = true;
-        if (flat_ || open_.size() >= dims_.size())
-            return refuse("nested otherwise than shape " + to_string(dims_));
+        if (flat_ || open_.size() >= dims_.size()) return refuse("nested otherwise than shape " + to_string(dims_));
         if (++open_[level] > dims_[level]) return refuse("more rows than shape " + to_string(dims_) + " has");
     }
     open_.push_back(0);
@@ -141,15 +145,24 @@ bool data_builder::refuse_kind(json_value::kind given) {
                   std::string(takes(type_)));
 }
 
-// '[' and ']' as they are; 't', 'f', 'z' for true, false, null; '{' for an object; numbers as written and a comma;
-// strings as 's', 4 bytes of length, the bytes.
+// '[' and ']' as they are; 't', 'f', 'z' for true, false, null; numbers as written and a comma; strings as 's',
+// 4 bytes of length, the bytes.
 void data_tokens::value(const json_value& v) {
     switch (v.type) {
-        case json_value::kind::number: (packed_ += v.text) += ','; break;
-        case json_value::kind::array: packed_ += '['; break;
-        case json_value::kind::boolean: packed_ += v.truth ? 't' : 'f'; break;
-        case json_value::kind::null: packed_ += 'z'; break;
-        case json_value::kind::object: packed_ += '{'; break;
+        case json_value::kind::number:
+            (packed_ += v.text) += ',';
+            break;
+        case json_value::kind::array:
+            packed_ += '[';
+            break;
+        case json_value::kind::boolean:
+            packed_ += v.truth ? 't' : 'f';
+            break;
+        case json_value::kind::null:
+            packed_ += 'z';
+            break;
+        case json_value::kind::object:
+            break;
         case json_value::kind::string: {
             const auto length = static_cast<std::uint32_t>(v.text.size());
             packed_ += 's';
@@ -170,12 +183,21 @@ bool data_tokens::replay(data_builder& to) const {
     bool good = true;
     while (good && !rest.empty()) {
         switch (rest.front()) {
-            case '[': take(1), good = to.value({array, {}}); break;
-            case ']': take(1), good = to.close_array(); break;
-            case 't': take(1), good = to.value({boolean, {}, true}); break;
-            case 'f': take(1), good = to.value({boolean, {}, false}); break;
-            case 'z': take(1), good = to.value({null, {}}); break;
-            case '{': take(1), good = to.value({object, {}}); break;
+            case '[':
+                take(1), good = to.value({array, {}});
+                break;
+            case ']':
+                take(1), good = to.close_array();
+                break;
+            case 't':
+                take(1), good = to.value({boolean, {}, true});
+                break;
+            case 'f':
+                take(1), good = to.value({boolean, {}, false});
+                break;
+            case 'z':
+                take(1), good = to.value({null, {}});
+                break;
             case 's': {
                 std::uint32_t length = 0;
                 std::memcpy(&length, take(1 + sizeof length).data() + 1, sizeof length);

@@ -52,6 +52,7 @@ private:
 class data_tokens {
 public:
     void clear() noexcept { packed_.clear(); }
+    /// Precondition: not an object; a string has less than 4 GiB.
     void value(const json_value& v);
     void close_array() { packed_ += ']'; }
     /// Hands everything to the builder; false where the builder says so.

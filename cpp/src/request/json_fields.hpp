@@ -12,7 +12,8 @@ namespace asio_infer {
 enum class json_field : std::uint8_t { unknown, id, parameters, inputs, outputs, name, dims, datatype, data };
 
 constexpr std::string_view name(json_field field) noexcept {
-    constexpr std::string_view names[]{"", "id", "parameters", "inputs", "outputs", "name", "shape", "datatype", "data"};
+    constexpr std::string_view names[]{"",     "id",    "parameters", "inputs", "outputs",
+                                       "name", "shape", "datatype",   "data"};
     return names[static_cast<std::size_t>(field)];
 }
 

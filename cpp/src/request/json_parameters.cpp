@@ -1,7 +1,7 @@
 #include "request/json_parameters.hpp"
 
-#include "core/number_text.hpp"
 #include "core/escape.hpp"
+#include "core/number_text.hpp"
 
 namespace asio_infer {
 
@@ -62,12 +62,18 @@ bool parameters_reader::read_flag(const json_value& v, std::optional<bool>& out)
 
 bool parameters_reader::keep(const json_value& v) {
     switch (v.type) {
-        case json_value::kind::boolean: others_->emplace_back(current(), v.truth); return true;
-        case json_value::kind::string: others_->emplace_back(current(), std::string(v.text)); return true;
-        case json_value::kind::number: return keep_number(v.text);
+        case json_value::kind::boolean:
+            others_->emplace_back(current(), v.truth);
+            return true;
+        case json_value::kind::string:
+            others_->emplace_back(current(), std::string(v.text));
+            return true;
+        case json_value::kind::number:
+            return keep_number(v.text);
         case json_value::kind::object:
         case json_value::kind::array:
-        case json_value::kind::null: break;
+        case json_value::kind::null:
+            break;
     }
     return refuse("must be a boolean, a number or a string, not " + std::string(describe(v.type)));
 }

@@ -4,8 +4,8 @@
 #include <limits>
 #include <utility>
 
-#include "core/number_text.hpp"
 #include "core/escape.hpp"
+#include "core/number_text.hpp"
 #include "request/quoted.hpp"
 
 namespace asio_infer {
@@ -15,15 +15,24 @@ using kind = json_value::kind;
 bool json_reader::value(const json_value& v) {
     if (ignored_ > 0) return ignore(v);
     switch (place_) {
-        case place::data: return data_value(v);
-        case place::dims: return shape_value(v);
-        case place::input: return input_value(v);
-        case place::parameters: return parameters_value(v);
-        case place::inputs: return inputs_value(v);
-        case place::output: return output_value(v);
-        case place::outputs: return outputs_value(v);
-        case place::request: return request_value(v);
-        case place::document: break;
+        case place::data:
+            return data_value(v);
+        case place::dims:
+            return shape_value(v);
+        case place::input:
+            return input_value(v);
+        case place::parameters:
+            return parameters_value(v);
+        case place::inputs:
+            return inputs_value(v);
+        case place::output:
+            return output_value(v);
+        case place::outputs:
+            return outputs_value(v);
+        case place::request:
+            return request_value(v);
+        case place::document:
+            break;
     }
     if (v.type == kind::object) return enter(kind::object, v, place::request);
     return fail("", "the request must be a JSON object, not " + std::string(describe(v.type)));
@@ -32,10 +41,16 @@ bool json_reader::value(const json_value& v) {
 bool json_reader::key(std::string_view name) {
     if (ignored_ > 0) return true;
     switch (place_) {
-        case place::request: return add_key(request_keys_, request_field(name), name);
-        case place::input: return add_key(item_keys_, input_field(name), name);
-        case place::output: return add_key(item_keys_, output_field(name), name);
-        default: return parameters_.key(name) || fail(subject(), parameters_.fault());
+        case place::request:
+            return add_key(request_keys_, request_field(name), name);
+        case place::input:
+            return add_key(item_keys_, input_field(name), name);
+        case place::output:
+            return add_key(item_keys_, output_field(name), name);
+        case place::parameters:
+            return parameters_.key(name) || fail(subject(), parameters_.fault());
+        default:
+            return fail_here("a key outside of an object");  // the other places let no object begin
     }
 }
 
@@ -45,13 +60,22 @@ bool json_reader::close() {
         return true;
     }
     switch (place_) {
-        case place::data: return close_data();
-        case place::dims: place_ = place::input; return true;
-        case place::input: return close_input();
-        case place::output: return close_output();
-        case place::parameters: return close_parameters();
-        case place::request: return close_request();
-        default: place_ = place::request; return true;  // inputs, outputs
+        case place::data:
+            return close_data();
+        case place::dims:
+            place_ = place::input;
+            return true;
+        case place::input:
+            return close_input();
+        case place::output:
+            return close_output();
+        case place::parameters:
+            return close_parameters();
+        case place::request:
+            return close_request();
+        default:
+            place_ = place::request;
+            return true;  // inputs, outputs
     }
 }
 
@@ -70,12 +94,16 @@ bool json_reader::add_key(seen_keys& seen, json_field field, std::string_view ke
 
 bool json_reader::request_value(const json_value& v) {
     switch (field_) {
-        case json_field::id: return read_string(v, request_.id);
-        case json_field::inputs: return enter(kind::array, v, place::inputs);
-        case json_field::outputs: return enter(kind::array, v, place::outputs);
+        case json_field::id:
+            return read_string(v, request_.id);
+        case json_field::inputs:
+            return enter(kind::array, v, place::inputs);
+        case json_field::outputs:
+            return enter(kind::array, v, place::outputs);
         case json_field::parameters:
             return enter_parameters(v, parameters_reader::owner::request, request_.parameters);
-        default: return ignore(v);
+        default:
+            return ignore(v);
     }
 }
 
@@ -102,13 +130,19 @@ bool json_reader::inputs_value(const json_value& v) {
 
 bool json_reader::input_value(const json_value& v) {
     switch (field_) {
-        case json_field::name: return read_string(v, input().name);
-        case json_field::datatype: return read_datatype(v);
-        case json_field::dims: shape_known_ = true; return enter(kind::array, v, place::dims);
-        case json_field::data: return begin_data(v);
+        case json_field::name:
+            return read_string(v, input().name);
+        case json_field::datatype:
+            return read_datatype(v);
+        case json_field::dims:
+            shape_known_ = true;
+            return enter(kind::array, v, place::dims);
+        case json_field::data:
+            return begin_data(v);
         case json_field::parameters:
             return enter_parameters(v, parameters_reader::owner::input, input().parameters);
-        default: return ignore(v);
+        default:
+            return ignore(v);
     }
 }
 
@@ -162,6 +196,7 @@ bool json_reader::begin_data(const json_value& v) {
 }
 
 bool json_reader::data_value(const json_value& v) {
+    if (v.type == kind::object) return fail(subject(), "data: an object among the values");
     if (v.type == kind::array) ++data_depth_;
     if (direct_) return builder_.value(v) || fail(subject(), builder_.fault());
     if (v.type == kind::string && v.text.size() > std::numeric_limits<std::uint32_t>::max())
@@ -208,10 +243,12 @@ bool json_reader::outputs_value(const json_value& v) {
 
 bool json_reader::output_value(const json_value& v) {
     switch (field_) {
-        case json_field::name: return read_string(v, request_.outputs.back().name);
+        case json_field::name:
+            return read_string(v, request_.outputs.back().name);
         case json_field::parameters:
             return enter_parameters(v, parameters_reader::owner::output, request_.outputs.back().parameters);
-        default: return ignore(v);
+        default:
+            return ignore(v);
     }
 }
 

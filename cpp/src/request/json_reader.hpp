@@ -34,9 +34,7 @@ public:
 
 private:
     /// The array or object that the next value belongs to.
-    enum class place : std::uint8_t {
-        document, request, inputs, input, dims, data, outputs, output, parameters
-    };
+    enum class place : std::uint8_t { document, request, inputs, input, dims, data, outputs, output, parameters };
 
     bool request_value(const json_value& v);
     bool inputs_value(const json_value& v);
@@ -87,7 +85,7 @@ private:
     std::optional<dtype> type_;
     bool shape_known_ = false;
     std::size_t elements_ = 0;
-    bool direct_ = false;        // data goes straight into the builder; otherwise it waits for shape and type
+    bool direct_ = false;  // data goes straight into the builder; otherwise it waits for shape and type
     std::size_t data_depth_ = 0;
     data_builder builder_;
     data_tokens waiting_;

@@ -99,8 +99,9 @@ result<json_request> read_json_request(std::string_view text, const limits& boun
     if (ec) return malformed(reader, ec, bounds);
     if (used < text.size())
         return error{errc::invalid_request,
-                     std::to_string(text.size() - used) + " bytes follow the end of the JSON (a binary request gives "
-                     "the length of its JSON in the header Inference-Header-Content-Length)"};
+                     std::to_string(text.size() - used) +
+                         " bytes follow the end of the JSON (a binary request gives "
+                         "the length of its JSON in the header Inference-Header-Content-Length)"};
     return std::move(reader).take();
 }
 

@@ -16,12 +16,18 @@ struct json_value {
 /// "an object", "a string": for messages.
 constexpr std::string_view describe(json_value::kind type) noexcept {
     switch (type) {
-        case json_value::kind::object: return "an object";
-        case json_value::kind::array: return "an array";
-        case json_value::kind::string: return "a string";
-        case json_value::kind::number: return "a number";
-        case json_value::kind::boolean: return "a boolean";
-        case json_value::kind::null: break;
+        case json_value::kind::object:
+            return "an object";
+        case json_value::kind::array:
+            return "an array";
+        case json_value::kind::string:
+            return "a string";
+        case json_value::kind::number:
+            return "a number";
+        case json_value::kind::boolean:
+            return "a boolean";
+        case json_value::kind::null:
+            break;
     }
     return "null";
 }

@@ -9,16 +9,14 @@ result<progress> server_metadata(const route_call& call) {
 
 result<progress> model_metadata(const route_call& call) {
     const result<model_ptr> model = call.context.models.find(call.model, call.version);
-    if (model.has_error())
-        return model.error();
+    if (model.has_error()) return model.error();
     call.context.encoder.model_metadata(**model, call.context.models.versions(call.model), call.x.response);
     return progress::answered;
 }
 
 result<progress> model_config(const route_call& call) {
     const result<model_ptr> model = call.context.models.find(call.model, call.version);
-    if (model.has_error())
-        return model.error();
+    if (model.has_error()) return model.error();
     call.context.encoder.model_config(**model, call.x.response);
     return progress::answered;
 }

@@ -7,22 +7,17 @@ namespace asio_infer {
 namespace {
 
 constexpr int hex_value(char c) noexcept {
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
     return -1;
 }
 
 bool starts_with_scheme(std::string_view target, std::string_view scheme) noexcept {
-    if (target.size() < scheme.size())
-        return false;
+    if (target.size() < scheme.size()) return false;
     for (std::size_t i = 0; i < scheme.size(); ++i) {
         const char c = target[i] >= 'A' && target[i] <= 'Z' ? static_cast<char>(target[i] + ('a' - 'A')) : target[i];
-        if (c != scheme[i])
-            return false;
+        if (c != scheme[i]) return false;
     }
     return true;
 }
@@ -30,13 +25,10 @@ bool starts_with_scheme(std::string_view target, std::string_view scheme) noexce
 /// What follows "http://host:port" in the absolute form; "/" where nothing does.
 std::string_view without_authority(std::string_view target) noexcept {
     for (const std::string_view scheme : {std::string_view("http://"), std::string_view("https://")}) {
-        if (!starts_with_scheme(target, scheme))
-            continue;
+        if (!starts_with_scheme(target, scheme)) continue;
         const std::size_t path = target.find_first_of("/?", scheme.size());
-        if (path == scheme.size() || target.size() == scheme.size())
-            return {};  // no host
-        if (path == std::string_view::npos || target[path] == '?')
-            return "/";
+        if (path == scheme.size() || target.size() == scheme.size()) return {};  // no host
+        if (path == std::string_view::npos || target[path] == '?') return "/";
         return target.substr(path);
     }
     return target;
@@ -70,18 +62,15 @@ result<void> request_path::parse(std::string_view target) {
 result<void> request_path::add(std::string_view raw, std::size_t longest) {
     std::string_view segment = raw;
     if (raw.find('%') != std::string_view::npos) {
-        if (decoded_.empty())
-            decoded_.reserve(longest);
+        if (decoded_.empty()) decoded_.reserve(longest);
         const result<std::string_view> decoded = decode(raw);
-        if (decoded.has_error())
-            return decoded.error();
+        if (decoded.has_error()) return decoded.error();
         segment = *decoded;
     }
     if (segment.find('\0') != std::string_view::npos) {
         return error{errc::invalid_request, "the path segment '" + printable(raw) + "' contains a NUL character"};
     }
-    if (size_ < max_segments)
-        segments_[size_] = segment;
+    if (size_ < max_segments) segments_[size_] = segment;
     ++size_;
     return {};
 }
@@ -95,8 +84,7 @@ result<std::string_view> request_path::decode(std::string_view raw) {
         }
         const int high = i + 1 < raw.size() ? hex_value(raw[i + 1]) : -1;
         const int low = i + 2 < raw.size() ? hex_value(raw[i + 2]) : -1;
-        if (high < 0 || low < 0)
-            return bad_escape(raw);
+        if (high < 0 || low < 0) return bad_escape(raw);
         decoded_ += static_cast<char>(high * 16 + low);
         i += 2;
     }

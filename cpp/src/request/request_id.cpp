@@ -50,8 +50,7 @@ void make_request_id(std::string& out) {
     std::array<char, 32> text;
     std::size_t at = 0;
     for (std::uint64_t word : source.next()) {
-        for (int i = 0; i < 16; ++i, word <<= 4)
-            text[at++] = digits[word >> 60];
+        for (int i = 0; i < 16; ++i, word <<= 4) text[at++] = digits[word >> 60];
     }
     out.assign(text.data(), text.size());
 }
@@ -59,11 +58,9 @@ void make_request_id(std::string& out) {
 }  // namespace
 
 bool is_usable_request_id(std::string_view id) noexcept {
-    if (id.empty() || id.size() > 128)
-        return false;
+    if (id.empty() || id.size() > 128) return false;
     for (const char c : id) {
-        if (c < '!' || c > '~')
-            return false;
+        if (c < '!' || c > '~') return false;
     }
     return true;
 }

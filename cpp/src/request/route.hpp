@@ -41,8 +41,7 @@ constexpr std::string_view allow_text(route_methods methods) noexcept {
 }
 
 constexpr bool allows(route_methods methods, verb method) noexcept {
-    if (methods == route_methods::read)
-        return method == verb::get || method == verb::head;
+    if (methods == route_methods::read) return method == verb::get || method == verb::head;
     return method == verb::post;
 }
 
@@ -70,12 +69,10 @@ consteval route make_route(std::string_view pattern, route_methods methods, rout
 
 /// Whether the path has the form of the route. A placeholder takes any segment that is not empty.
 inline bool matches(const route& row, const request_path& path) noexcept {
-    if (row.size != path.size())
-        return false;
+    if (row.size != path.size()) return false;
     for (std::size_t i = 0; i < row.size; ++i) {
         const bool placeholder = row.segments[i].front() == '{';
-        if (placeholder ? path[i].empty() : row.segments[i] != path[i])
-            return false;
+        if (placeholder ? path[i].empty() : row.segments[i] != path[i]) return false;
     }
     return true;
 }

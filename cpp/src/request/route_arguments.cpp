@@ -18,22 +18,18 @@ bool is_name_character(char c) noexcept {
 }  // namespace
 
 bool is_model_name(std::string_view name) noexcept {
-    if (name.empty() || name.size() > longest_model_name || name == "." || name == "..")
-        return false;
+    if (name.empty() || name.size() > longest_model_name || name == "." || name == "..") return false;
     for (const char c : name) {
-        if (!is_name_character(c))
-            return false;
+        if (!is_name_character(c)) return false;
     }
     return is_utf8(name);
 }
 
 std::optional<std::int64_t> parse_version(std::string_view text) noexcept {
-    if (text.empty() || text.front() < '1' || text.front() > '9')
-        return std::nullopt;
+    if (text.empty() || text.front() < '1' || text.front() > '9') return std::nullopt;
     std::int64_t version = 0;
     const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), version);
-    if (failed != std::errc{} || end != text.data() + text.size())
-        return std::nullopt;
+    if (failed != std::errc{} || end != text.data() + text.size()) return std::nullopt;
     return version;
 }
 

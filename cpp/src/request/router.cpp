@@ -17,8 +17,7 @@ constexpr std::string_view allow_of_server = "GET, HEAD, POST, OPTIONS";
 
 const route* find_route(const request_path& path) noexcept {
     for (const route& row : route_table) {
-        if (matches(row, path))
-            return &row;
+        if (matches(row, path)) return &row;
     }
     return nullptr;
 }
@@ -44,8 +43,7 @@ error wrong_method(const request_message& request, std::string_view allow) {
 void router::handle(exchange& x) noexcept {
     context_.stats.requests.fetch_add(1, std::memory_order_relaxed);
     try {
-        if (dispatch(x) == progress::pending)
-            return;
+        if (dispatch(x) == progress::pending) return;
         dress_answer(context_, x.request, x.response);
     } catch (const std::exception&) {
         set_out_of_memory(x.response);
@@ -55,20 +53,16 @@ void router::handle(exchange& x) noexcept {
 
 progress router::dispatch(exchange& x) const {
     const bool wants_methods = x.request.method == verb::options;
-    if (wants_methods && x.request.target == "*")
-        return describe_methods(allow_of_server, x.response);
+    if (wants_methods && x.request.target == "*") return describe_methods(allow_of_server, x.response);
     request_path path;
     if (const result<void> parsed = path.parse(x.request.target); parsed.has_error()) {
         return fail(parsed.error(), x.response);
     }
     const route* const found = find_route(path);
-    if (found == nullptr)
-        return fail(no_such_route(x.request.target), x.response);
+    if (found == nullptr) return fail(no_such_route(x.request.target), x.response);
     const std::string_view allow = allow_text(found->methods);
-    if (wants_methods)
-        return describe_methods(allow, x.response);
-    if (allows(found->methods, x.request.method))
-        return run_route(*found, path, x);
+    if (wants_methods) return describe_methods(allow, x.response);
+    if (allows(found->methods, x.request.method)) return run_route(*found, path, x);
     fail(wrong_method(x.request, allow), x.response);
     x.response.allow = allow;
     return progress::answered;
@@ -76,8 +70,7 @@ progress router::dispatch(exchange& x) const {
 
 progress router::run_route(const route& found, const request_path& path, exchange& x) const {
     const result<route_arguments> arguments = arguments_of(found, path);
-    if (arguments.has_error())
-        return fail(arguments.error(), x.response);
+    if (arguments.has_error()) return fail(arguments.error(), x.response);
     const result<progress> outcome = found.handler({context_, x, arguments->model, arguments->version});
     return outcome.has_error() ? fail(outcome.error(), x.response) : *outcome;
 }
@@ -98,8 +91,7 @@ void router::refuse(const error& e, response_message& response) noexcept {
         set_out_of_memory(response);
     }
     count_answer(context_.stats, response.status);
-    if (!context_.access_log || !context_.log.enabled(log_level::info))
-        return;
+    if (!context_.access_log || !context_.log.enabled(log_level::info)) return;
     context_.log.write(log_level::info, "request refused",
                        {{"error", std::string_view(e.message)},
                         {"status", std::int64_t{response.status}},

@@ -20,8 +20,7 @@ result<progress> all_statistics(const route_call& call) {
 /// Of one version, or of all where the path names none.
 result<progress> model_statistics(const route_call& call) {
     const result<model_ptr> model = call.context.models.find(call.model, call.version);
-    if (model.has_error())
-        return model.error();
+    if (model.has_error()) return model.error();
     if (call.version) {
         call.context.encoder.statistics({&*model, 1}, call.x.response);
     } else {

@@ -71,20 +71,32 @@ template <class Visitor>
 auto visit_number(dtype type, Visitor visitor) {
     using std::type_identity;
     switch (type) {
-        case dtype::uint8: return visitor(type_identity<detail::plain_element<std::uint8_t>>{});
-        case dtype::uint16: return visitor(type_identity<detail::plain_element<std::uint16_t>>{});
-        case dtype::uint32: return visitor(type_identity<detail::plain_element<std::uint32_t>>{});
-        case dtype::uint64: return visitor(type_identity<detail::plain_element<std::uint64_t>>{});
-        case dtype::int8: return visitor(type_identity<detail::plain_element<std::int8_t>>{});
-        case dtype::int16: return visitor(type_identity<detail::plain_element<std::int16_t>>{});
-        case dtype::int32: return visitor(type_identity<detail::plain_element<std::int32_t>>{});
-        case dtype::int64: return visitor(type_identity<detail::plain_element<std::int64_t>>{});
-        case dtype::fp16: return visitor(type_identity<fp16_element>{});
-        case dtype::bf16: return visitor(type_identity<bf16_element>{});
-        case dtype::fp64: return visitor(type_identity<detail::plain_element<double>>{});
+        case dtype::uint8:
+            return visitor(type_identity<detail::plain_element<std::uint8_t>>{});
+        case dtype::uint16:
+            return visitor(type_identity<detail::plain_element<std::uint16_t>>{});
+        case dtype::uint32:
+            return visitor(type_identity<detail::plain_element<std::uint32_t>>{});
+        case dtype::uint64:
+            return visitor(type_identity<detail::plain_element<std::uint64_t>>{});
+        case dtype::int8:
+            return visitor(type_identity<detail::plain_element<std::int8_t>>{});
+        case dtype::int16:
+            return visitor(type_identity<detail::plain_element<std::int16_t>>{});
+        case dtype::int32:
+            return visitor(type_identity<detail::plain_element<std::int32_t>>{});
+        case dtype::int64:
+            return visitor(type_identity<detail::plain_element<std::int64_t>>{});
+        case dtype::fp16:
+            return visitor(type_identity<fp16_element>{});
+        case dtype::bf16:
+            return visitor(type_identity<bf16_element>{});
+        case dtype::fp64:
+            return visitor(type_identity<detail::plain_element<double>>{});
         case dtype::fp32:
         case dtype::boolean:
-        case dtype::bytes: break;
+        case dtype::bytes:
+            break;
     }
     return visitor(type_identity<detail::plain_element<float>>{});
 }

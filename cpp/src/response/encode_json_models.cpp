@@ -136,7 +136,8 @@ void json_encoder::welcome(std::span<const model_ptr> models, response_message& 
         "\n"
         "  GET  /v2                       this server, as JSON\n"
         "  GET  /v2/models/NAME           a model's inputs and outputs\n"
-        "  POST /v2/models/NAME/infer     {\"inputs\":[{\"name\":...,\"shape\":[...],\"datatype\":...,\"data\":[...]}]}\n"
+        "  POST /v2/models/NAME/infer     {\"inputs\":[{\"name\":...,\"shape\":[...],\"datatype\":...,"
+        "\"data\":[...]}]}\n"
         "  GET  /v2/models/NAME/stats     what it has done; /v2/models/stats for all\n"
         "  GET  /v2/health/ready          200 when it takes requests\n"
         "  GET  /metrics                  for Prometheus\n";

@@ -85,9 +85,8 @@ std::string append_json_data(std::string& out, const tensor& value) {
     else if (value.type == dtype::bytes)
         fault = append_strings(out, data);
     else
-        fault = visit_number(value.type, [&](auto element) {
-            return append_elements<typename decltype(element)::type>(out, data);
-        });
+        fault = visit_number(
+            value.type, [&](auto element) { return append_elements<typename decltype(element)::type>(out, data); });
     out += ']';
     return fault;
 }

@@ -21,12 +21,9 @@ struct level_text {
 };
 
 constexpr level_text text_of(log_level level) noexcept {
-    if (level >= log_level::error)
-        return {"error", "ERROR", "\x1b[31m"};
-    if (level >= log_level::warning)
-        return {"warning", "WARN ", "\x1b[33m"};
-    if (level >= log_level::info)
-        return {"info", "INFO ", "\x1b[32m"};
+    if (level >= log_level::error) return {"error", "ERROR", "\x1b[31m"};
+    if (level >= log_level::warning) return {"warning", "WARN ", "\x1b[33m"};
+    if (level >= log_level::info) return {"info", "INFO ", "\x1b[32m"};
     return {"debug", "DEBUG", "\x1b[90m"};
 }
 
@@ -56,11 +53,9 @@ void append_quoted(std::string& out, std::string_view text, escape_style style) 
 
 /// Whether a value reads unmistakably without quotes.
 bool is_bare(std::string_view text) noexcept {
-    if (text.empty())
-        return false;
+    if (text.empty()) return false;
     for (const char c : text) {
-        if (c <= ' ' || c > '~' || c == '"' || c == '\\' || c == '=')
-            return false;
+        if (c <= ' ' || c > '~' || c == '"' || c == '\\' || c == '=') return false;
     }
     return true;
 }
@@ -70,8 +65,7 @@ struct append_value {
     log_format format;
 
     void operator()(std::string_view text) const {
-        if (format == log_format::json)
-            return append_quoted(out, text, escape_style::json);
+        if (format == log_format::json) return append_quoted(out, text, escape_style::json);
         if (is_bare(text)) {
             out += text;
         } else {
@@ -82,8 +76,7 @@ struct append_value {
     void operator()(std::integral auto value) const { append_number(out, value); }
     /// To three decimals: what is logged are times and sizes. JSON knows no infinity.
     void operator()(double value) const {
-        if (std::isfinite(value) && std::fabs(value) < 1e12)
-            value = std::round(value * 1e3) / 1e3;
+        if (std::isfinite(value) && std::fabs(value) < 1e12) value = std::round(value * 1e3) / 1e3;
         if (!std::isfinite(value) && format == log_format::json) {
             out += "null";
         } else {
@@ -96,11 +89,9 @@ void append_text(std::string& out, const log_record& record, bool colours) {
     const level_text level = text_of(record.level);
     append_time(out, record.when);
     out += ' ';
-    if (colours)
-        out += level.colour;
+    if (colours) out += level.colour;
     out += level.column;
-    if (colours)
-        out += colour_end;
+    if (colours) out += colour_end;
     out += ' ';
     append_escaped(out, record.message, escape_style::message);
     for (const auto& [name, value] : record.fields) {

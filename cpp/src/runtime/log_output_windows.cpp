@@ -9,13 +9,9 @@
 
 namespace asio_infer {
 
-bool is_terminal(int descriptor) noexcept {
-    return ::_isatty(descriptor) != 0;
-}
+bool is_terminal(int descriptor) noexcept { return ::_isatty(descriptor) != 0; }
 
-int process_id() noexcept {
-    return ::_getpid();
-}
+int process_id() noexcept { return ::_getpid(); }
 
 void block_signals() noexcept {}
 

@@ -16,10 +16,8 @@ std::string_view text_of(const log_value& value) noexcept {
 bool log_batch::add(wall_time when, log_level level, std::string_view message,
                     std::initializer_list<log_field> fields) {
     std::size_t needed = clipped(message).size();
-    for (const log_field& field : fields)
-        needed += clipped(field.first).size() + clipped(text_of(field.second)).size();
-    if (records_.size() >= bounds_.records || needed > bounds_.bytes - texts_.size())
-        return false;
+    for (const log_field& field : fields) needed += clipped(field.first).size() + clipped(text_of(field.second)).size();
+    if (records_.size() >= bounds_.records || needed > bounds_.bytes - texts_.size()) return false;
     const std::size_t texts_before = texts_.size();
     const std::size_t fields_before = fields_.size();
     try {
@@ -55,8 +53,7 @@ log_record log_batch::operator[](std::size_t index) {
     for (std::size_t i = 0; i < record.field_count; ++i) {
         const stored_field& field = fields_[record.first_field + i];
         log_value value = field.value;
-        if (std::holds_alternative<std::string_view>(value))
-            value = text_at(field.text);
+        if (std::holds_alternative<std::string_view>(value)) value = text_at(field.text);
         view_.emplace_back(text_at(field.name), value);
     }
     return {record.when, record.level, text_at(record.message), view_};

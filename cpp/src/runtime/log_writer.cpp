@@ -54,8 +54,7 @@ public:
     void run() noexcept {
         block_signals();
         while (take()) {
-            if (!write_taken())
-                state_->count_dropped(taken_.size());
+            if (!write_taken()) state_->count_dropped(taken_.size());
             taken_.clear();
         }
         report_dropped();
@@ -83,23 +82,20 @@ private:
         } catch (const std::exception&) {
             return false;
         }
-        if (!put(text_))
-            return false;
+        if (!put(text_)) return false;
         report_dropped();
         return true;
     }
 
     void report_dropped() noexcept {
         const std::uint64_t now_dropped = state_->dropped.load(std::memory_order_relaxed);
-        if (now_dropped == reported_)
-            return;
+        if (now_dropped == reported_) return;
         const std::array<log_field, 1> fields{log_field{"count", now_dropped - reported_}};
         try {
             std::string line;
             append_log_line(line, {std::chrono::system_clock::now(), log_level::warning, "log records dropped", fields},
                             state_->options.format, colours_);
-            if (put(line))
-                reported_ = now_dropped;
+            if (put(line)) reported_ = now_dropped;
         } catch (const std::exception&) {
             // It is reported with the next ones.
         }
@@ -109,10 +105,8 @@ private:
         while (!text.empty()) {
             const output_result result = write_some(state_->options.descriptor, text, output_patience);
             text.remove_prefix(result.written);
-            if (result.state == output_state::failed)
-                return false;
-            if (result.state == output_state::waiting && state_->out_of_time())
-                return false;
+            if (result.state == output_state::failed) return false;
+            if (result.state == output_state::waiting && state_->out_of_time()) return false;
         }
         return true;
     }
@@ -148,11 +142,9 @@ private:
 };
 
 void log_writer::write(log_level level, std::string_view message, std::initializer_list<log_field> fields) noexcept {
-    if (!enabled(level))
-        return;
+    if (!enabled(level)) return;
     try {
-        if (!add(level, message, fields))
-            state_->count_dropped(1);
+        if (!add(level, message, fields)) state_->count_dropped(1);
     } catch (const std::exception&) {
         state_->count_dropped(1);
     }
@@ -164,14 +156,11 @@ bool log_writer::add(log_level level, std::string_view message, std::initializer
     {
         const std::lock_guard lock(state_->mutex);
         first = state_->waiting.empty();
-        if (!state_->waiting.add(now, level, message, fields))
-            return false;
-        if (!thread_.joinable())
-            start_thread();
+        if (!state_->waiting.add(now, level, message, fields)) return false;
+        if (!thread_.joinable()) start_thread();
     }
     // The thread sleeps only while nothing waits.
-    if (first)
-        state_->wake.notify_one();
+    if (first) state_->wake.notify_one();
     return true;
 }
 
@@ -185,8 +174,7 @@ void log_writer::start_thread() {
 }
 
 log_writer::~log_writer() {
-    if (!thread_.joinable())
-        return;
+    if (!thread_.joinable()) return;
     if (process_ != process_id()) {
         leave_to_parent();
         return;

@@ -39,7 +39,7 @@ void worker_pool::post(task& work) noexcept {
         (first_ == nullptr ? first_ : last_->next_) = &work;
         last_ = &work;
         ++queued_;
-        if (queued_ > idle_ && threads_.size() < capacity_) {
+        if (queued_ > idle_ && threads_.size() < capacity_ && !stopping_) {
             try {
                 threads_.emplace_back([this] { run(); });
             } catch (const std::exception&) {

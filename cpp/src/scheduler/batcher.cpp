@@ -30,7 +30,8 @@ bool batcher::admit(infer_call_ptr& call, time_point now, bool opens_turn) {
     if (queue_.size() >= room()) return false;
     const time_point expires = std::min(call->deadline, after(now, limits_.queue_timeout));
     call->queued = now;
-    queue_.push_back({std::move(call), expires});
+    queue_.push_back({nullptr, expires});  // may throw: the call stays its owner's then
+    queue_.back().call = std::move(call);
     next_expiry_ = std::min(next_expiry_, expires);
     if (opens_turn && !turn_open_ && !idle_.empty()) turn_open_ = turn_to_post_ = true;
     return true;

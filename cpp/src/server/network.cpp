@@ -26,9 +26,9 @@ std::vector<listener::target> network::targets() {
 }
 
 network::~network() {
-    listener_.close();
     for (const auto& each : members_) each->thread.context().stop();
     for (const auto& each : members_) each->thread.join();
+    listener_.close();
 }
 
 void network::start() {
@@ -37,10 +37,13 @@ void network::start() {
 }
 
 void network::drain() {
-    boost::asio::post(members_.front()->thread.context(), [this] { listener_.close(); });
-    for (const auto& each : members_)
-        boost::asio::post(each->thread.context(),
-                          [this, m = each.get()] { m->group.drain([this] { member_drained(); }); });
+    // Posted from the thread that accepts, so that every connection has reached its group before the group drains.
+    boost::asio::post(members_.front()->thread.context(), [this] {
+        listener_.close();
+        for (const auto& each : members_)
+            boost::asio::post(each->thread.context(),
+                              [this, m = each.get()] { m->group.drain([this] { member_drained(); }); });
+    });
 }
 
 void network::member_drained() {

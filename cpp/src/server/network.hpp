@@ -27,6 +27,7 @@ public:
 
     /// Binds; throws as listener::open does. Nothing is accepted before start().
     std::uint16_t open(const std::string& host, std::uint16_t port) { return listener_.open(host, port); }
+    bool loopback_only() const { return listener_.loopback_only(); }
     void start();
 
     /// Stops accepting; connections answer what they have received and close. Once. Returns at once.

@@ -75,6 +75,16 @@ public:
         return true;
     }
 
+    /// A stop with a smaller limit shortens one that runs.
+    void end_drain_by(time_point until) noexcept {
+        const clock::rep wanted = until.time_since_epoch().count();
+        clock::rep known = drain_until;
+        while (wanted < known && !drain_until.compare_exchange_weak(known, wanted)) {
+        }
+    }
+
+    bool drain_is_over() const noexcept { return forced || clock::now().time_since_epoch().count() >= drain_until; }
+
     void close_models(const error& why, bool interrupt) {
         for (const model_ptr& each : models.all()) each->close(why, interrupt);
     }
@@ -99,6 +109,7 @@ public:
     std::unique_ptr<network> net;
     std::atomic<bool> running{false};
     std::atomic<bool> forced{false};
+    std::atomic<clock::rep> drain_until{no_deadline.time_since_epoch().count()};  ///< the earliest of all stops' limits
     bool abandoned = false;  ///< a stop had to leave connections behind whose runs did not end
     std::atomic<std::uint16_t> port{0};
 };
@@ -131,6 +142,7 @@ model_spec server::register_model(model_options options) {
         impl_->workers.remove_capacity(spec.instances);
         throw exception(replaced.error());
     }
+    if (impl_->running) made->open();  // a start may have passed meanwhile
     if (*replaced) impl_->workers.remove_capacity((*replaced)->spec().instances);
     impl_->log->write(log_level::info, "model registered",
                       {{"model", std::string_view(spec.name)},
@@ -193,25 +205,30 @@ void server::start() {
     auto net = std::make_unique<network>(s.options.io_threads, s.sessions, s.options.limits, s.stats, *s.log);
     s.port = net->open(s.options.host, s.options.port);
     s.forced = false;
+    s.drain_until = no_deadline.time_since_epoch().count();
     for (const model_ptr& each : s.models.all()) each->open();
     s.running = true;
     for (const model_ptr& each : s.models.all()) each->open();  // one that was registered meanwhile
     s.net = std::move(net);
     s.net->start();
     s.models.set_ready(true);
-    s.log->write(log_level::info, "listening", {{"url", std::string_view(url())}});
+    const std::string address = url();
+    s.log->write(log_level::info, "listening", {{"url", std::string_view(address)}});
+    if (!s.net->loopback_only())
+        s.log->write(log_level::warning, "other machines can reach this server, and it asks nobody who they are",
+                     {{"host", std::string_view(s.options.host)}});
 }
 
 void server::stop(std::chrono::milliseconds drain_limit) {
     impl& s = *impl_;
+    s.end_drain_by(clock::now() + std::min(drain_limit, s.options.limits.drain_timeout));
     const std::lock_guard lock(s.lifecycle);
     if (!s.net) return;
-    const time_point until = clock::now() + std::min(drain_limit, s.options.limits.drain_timeout);
     s.models.set_ready(false);
     s.running = false;
     s.net->drain();
     bool drained = false;
-    while (!s.forced && clock::now() < until) {
+    while (!s.drain_is_over()) {
         drained = s.net->wait_drained(clock::now() + idle_check);
         if (drained && s.models_idle()) break;
         if (drained) std::this_thread::sleep_for(idle_check);  // calls from this process are still running
@@ -239,7 +256,7 @@ bool server::ready() const noexcept { return impl_->models.ready(); }
 std::uint16_t server::port() const noexcept { return impl_->port; }
 
 std::string server::url() const {
-    const std::string& host = impl_->options.host;
+    const std::string host = impl_->options.host.empty() ? "0.0.0.0" : impl_->options.host;
     const bool v6 = host.find(':') != std::string::npos;
     return "http://" + (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port());
 }

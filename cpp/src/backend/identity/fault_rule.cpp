@@ -28,19 +28,32 @@ T load(const std::byte* from) noexcept {
 double number_at(const std::byte* from, dtype type) noexcept {
     switch (type) {
         case dtype::boolean:
-        case dtype::uint8: return load<std::uint8_t>(from);
-        case dtype::uint16: return load<std::uint16_t>(from);
-        case dtype::uint32: return load<std::uint32_t>(from);
-        case dtype::uint64: return static_cast<double>(load<std::uint64_t>(from));
-        case dtype::int8: return load<std::int8_t>(from);
-        case dtype::int16: return load<std::int16_t>(from);
-        case dtype::int32: return load<std::int32_t>(from);
-        case dtype::int64: return static_cast<double>(load<std::int64_t>(from));
-        case dtype::fp16: return static_cast<double>(fp16_to_float(load<std::uint16_t>(from)));
-        case dtype::fp32: return static_cast<double>(load<float>(from));
-        case dtype::fp64: return load<double>(from);
-        case dtype::bf16: return static_cast<double>(bf16_to_float(load<std::uint16_t>(from)));
-        case dtype::bytes: break;
+        case dtype::uint8:
+            return load<std::uint8_t>(from);
+        case dtype::uint16:
+            return load<std::uint16_t>(from);
+        case dtype::uint32:
+            return load<std::uint32_t>(from);
+        case dtype::uint64:
+            return static_cast<double>(load<std::uint64_t>(from));
+        case dtype::int8:
+            return load<std::int8_t>(from);
+        case dtype::int16:
+            return load<std::int16_t>(from);
+        case dtype::int32:
+            return load<std::int32_t>(from);
+        case dtype::int64:
+            return static_cast<double>(load<std::int64_t>(from));
+        case dtype::fp16:
+            return static_cast<double>(fp16_to_float(load<std::uint16_t>(from)));
+        case dtype::fp32:
+            return static_cast<double>(load<float>(from));
+        case dtype::fp64:
+            return load<double>(from);
+        case dtype::bf16:
+            return static_cast<double>(bf16_to_float(load<std::uint16_t>(from)));
+        case dtype::bytes:
+            break;
     }
     return 0;
 }

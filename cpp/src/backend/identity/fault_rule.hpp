@@ -18,9 +18,7 @@ public:
     fault_rule(std::string_view text, dtype type);
 
     /// Whether run number `number`, counted from 1, fails whatever it holds.
-    bool fails_by_number(std::uint64_t number) const noexcept {
-        return every_ > 0 && number % every_ == 0;
-    }
+    bool fails_by_number(std::uint64_t number) const noexcept { return every_ > 0 && number % every_ == 0; }
     /// Whether a row of the input makes its run fail.
     bool fails_by_row(const tensor& input) const;
 

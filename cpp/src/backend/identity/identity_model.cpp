@@ -82,6 +82,7 @@ private:
                 if (model_.options.fault.fails_by_row(*input))
                     return error{errc::model_error, "a row of this run was told to fail"};
         std::vector<tensor> outputs;
+        outputs.reserve(job.outputs.size());
         for (const std::uint32_t index : job.outputs) outputs.push_back(joined(job, index));
         return outputs;
     }
@@ -93,6 +94,7 @@ private:
             return {input.type, input.shape, aligned_copy(input.data)};
         }
         std::vector<const tensor*> parts;
+        parts.reserve(job.members.size());
         for (const infer_call* member : job.members) parts.push_back(member->inputs[index]);
         return gather_rows(parts);
     }
@@ -138,6 +140,7 @@ public:
     std::uint32_t instance_count() const noexcept override { return static_cast<std::uint32_t>(instances_.size()); }
     backend_instance& instance(std::uint32_t index) noexcept override { return *instances_[index]; }
     std::optional<bool> rows_are_independent() const noexcept override { return true; }
+    bool needs_warm_up() const noexcept override { return false; }
 
 private:
     identity_context shared_;
@@ -148,8 +151,7 @@ private:
 
 std::unique_ptr<backend_model> load_identity(const model_options& options, const backend_context& context) {
     if (options.instances == 0) throw exception(errc::invalid_request, "instances must be at least 1");
-    return std::make_unique<identity_model>(options, parse_identity_options(options.backend_options),
-                                            context.workers);
+    return std::make_unique<identity_model>(options, parse_identity_options(options.backend_options), context.workers);
 }
 
 }  // namespace asio_infer

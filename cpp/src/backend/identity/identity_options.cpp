@@ -13,8 +13,8 @@ constexpr std::size_t most_dims = 16;
 constexpr double longest_delay_s = 3600;
 
 [[noreturn]] void refuse(std::string_view option, std::string_view expected, std::string_view value) {
-    throw exception(errc::invalid_request, "identity: \"" + std::string(option) + "\" takes " +
-                                               std::string(expected) + ", not '" + std::string(value) + "'");
+    throw exception(errc::invalid_request, "identity: \"" + std::string(option) + "\" takes " + std::string(expected) +
+                                               ", not '" + std::string(value) + "'");
 }
 
 template <class Number>

@@ -9,10 +9,14 @@ namespace {
 
 log_level level_of(OrtLoggingLevel severity) noexcept {
     switch (severity) {
-        case ORT_LOGGING_LEVEL_VERBOSE: return log_level::debug;
-        case ORT_LOGGING_LEVEL_INFO: return log_level::info;
-        case ORT_LOGGING_LEVEL_WARNING: return log_level::warning;
-        default: return log_level::error;
+        case ORT_LOGGING_LEVEL_VERBOSE:
+            return log_level::debug;
+        case ORT_LOGGING_LEVEL_INFO:
+            return log_level::info;
+        case ORT_LOGGING_LEVEL_WARNING:
+            return log_level::warning;
+        default:
+            return log_level::error;
     }
 }
 

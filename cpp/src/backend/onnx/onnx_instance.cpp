@@ -76,8 +76,8 @@ std::vector<tensor> onnx_instance::execute(run_job& job) {
     std::vector<tensor> results;
     results.reserve(job.outputs.size());
     for (std::size_t i = 0; i < job.outputs.size(); ++i)
-        results.push_back(take_tensor(model_.rt, std::move(outputs_[i]), model_.spec.outputs[job.outputs[i]],
-                                      input_spans_));
+        results.push_back(
+            take_tensor(model_.rt, std::move(outputs_[i]), model_.spec.outputs[job.outputs[i]], input_spans_));
     return results;
 }
 

@@ -53,8 +53,7 @@ public:
     handle<OrtSession> open(const runtime& rt, const OrtSessionOptions* session_options) const {
         try {
             if (!path_.empty())
-                return create<OrtSession>(rt.api(), &ort_api::CreateSession, rt.env(), path_.c_str(),
-                                          session_options);
+                return create<OrtSession>(rt.api(), &ort_api::CreateSession, rt.env(), path_.c_str(), session_options);
             return create<OrtSession>(rt.api(), &ort_api::CreateSessionFromArray, rt.env(),
                                       static_cast<const void*>(options_.bytes.data()), options_.bytes.size(),
                                       session_options);
@@ -64,9 +63,9 @@ public:
     }
 
     std::string in_words() const {
-        return path_.empty() ? "model '" + options_.name + "' from its " + std::to_string(options_.bytes.size()) +
-                                   " bytes"
-                             : "'" + options_.path + "'";
+        return path_.empty()
+                   ? "model '" + options_.name + "' from its " + std::to_string(options_.bytes.size()) + " bytes"
+                   : "'" + options_.path + "'";
     }
 
 private:

@@ -24,7 +24,7 @@ void read_slot(Function& function, const OrtApi* table, std::size_t slot) {
 std::optional<ort_version> parse_version(std::string_view text) noexcept {
     ort_version version;
     const char* const end = text.data() + text.size();
-    const auto major = std::from_chars(text.data(), end, version.major);
+    const auto major = std::from_chars(end - text.size(), end, version.major);
     if (major.ec != std::errc{} || major.ptr == end || *major.ptr != '.') return std::nullopt;
     const auto minor = std::from_chars(major.ptr + 1, end, version.minor);
     if (minor.ec != std::errc{} || (minor.ptr != end && *minor.ptr != '.')) return std::nullopt;
@@ -43,10 +43,12 @@ ort_api bind_api(const OrtApiBase& base, std::string_view library) {
     const OrtApi* const table = base.GetApi(api.api_version);
     if (table == nullptr) refuse_version(library, version_text);
 
+// NOLINTBEGIN(bugprone-macro-parentheses): `name` is a member's name
 #define ASIO_INFER_ORT_READ(slot, since, returns, name, parameters) \
     if (api.api_version >= since) read_slot(api.name, table, slot);
     ASIO_INFER_ORT_SLOTS(ASIO_INFER_ORT_READ)
 #undef ASIO_INFER_ORT_READ
+    // NOLINTEND(bugprone-macro-parentheses)
     return api;
 }
 

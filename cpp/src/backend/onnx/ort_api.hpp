@@ -33,6 +33,7 @@ struct ort_api {
     using size_t = std::size_t;
     using int64_t = std::int64_t;
 
+// NOLINTNEXTLINE(bugprone-macro-parentheses): the arguments are parts of a declaration
 #define ASIO_INFER_ORT_MEMBER(slot, since, returns, name, parameters) returns(*name) parameters = nullptr;
     ASIO_INFER_ORT_SLOTS(ASIO_INFER_ORT_MEMBER)
 #undef ASIO_INFER_ORT_MEMBER
@@ -93,7 +94,7 @@ using handle = std::unique_ptr<T, releaser<T>>;
 
 /// Calls `function(arguments..., &object)` and owns the object. Throws as check() does.
 template <class T, class Function, class... Arguments>
-handle<T> create(const ort_api& api, Function ort_api::*function, Arguments... arguments) {
+handle<T> create(const ort_api& api, Function ort_api::* function, Arguments... arguments) {
     T* object = nullptr;
     check(api, (api.*function)(arguments..., &object));
     return handle<T>(object, releaser<T>{&api});
@@ -101,7 +102,7 @@ handle<T> create(const ort_api& api, Function ort_api::*function, Arguments... a
 
 /// Calls `function(arguments..., &value)` and returns the value. Throws as check() does.
 template <class T, class Function, class... Arguments>
-T get(const ort_api& api, Function ort_api::*function, Arguments... arguments) {
+T get(const ort_api& api, Function ort_api::* function, Arguments... arguments) {
     T value{};
     check(api, (api.*function)(arguments..., &value));
     return value;

@@ -3,6 +3,7 @@
 // The functions of ONNX Runtime's C API that this program calls: SLOT(number in the OrtApi table, first ONNX Runtime
 // 1.x that has it or 19 if all supported ones do, returned type, name, parameters). The table is append-only, so a
 // number never changes. To use another function: add its row here and its copy in the test of this file.
+// clang-format off
 #define ASIO_INFER_ORT_SLOTS(SLOT) \
     SLOT(1, 19, OrtErrorCode, GetErrorCode, (const OrtStatus* status)) \
     SLOT(2, 19, const char*, GetErrorMessage, (const OrtStatus* status)) \
@@ -138,3 +139,4 @@
     SLOT(414, 24, OrtStatus*, GetTensorElementTypeAndShapeDataReference, \
          (const OrtValue* value, ONNXTensorElementDataType* elem_type, const int64_t** shape_data, \
           size_t* shape_data_count))
+// clang-format on

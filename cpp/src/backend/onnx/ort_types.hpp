@@ -53,7 +53,10 @@ enum ONNXType : int {
 };
 
 /// The codes are listed with their names in element_types.hpp.
-enum ONNXTensorElementDataType : int { ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING = 8 };
+enum ONNXTensorElementDataType : int {
+    ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED = 0,
+    ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING = 8,
+};
 
 enum GraphOptimizationLevel : int {};
 enum ExecutionMode : int { ORT_SEQUENTIAL = 0, ORT_PARALLEL = 1 };

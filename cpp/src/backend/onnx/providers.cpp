@@ -27,7 +27,7 @@ struct provider {
 /// CUDA and TensorRT have options objects of their own: made, filled, added and freed.
 template <class Options, class Create, class Update, class Append>
 void add_with_options_object(const ort_api& api, OrtSessionOptions* session_options, const provider& wanted,
-                             Create ort_api::*make, Update ort_api::*update, Append ort_api::*append) {
+                             Create ort_api::* make, Update ort_api::* update, Append ort_api::* append) {
     const auto options = create<Options>(api, make);
     const key_values pairs(wanted.options);
     if (!pairs.keys.empty())
@@ -36,15 +36,15 @@ void add_with_options_object(const ort_api& api, OrtSessionOptions* session_opti
 }
 
 void add_cuda(const ort_api& api, OrtSessionOptions* session_options, const provider& wanted) {
-    add_with_options_object<OrtCUDAProviderOptionsV2>(
-        api, session_options, wanted, &ort_api::CreateCUDAProviderOptions, &ort_api::UpdateCUDAProviderOptions,
-        &ort_api::SessionOptionsAppendExecutionProvider_CUDA_V2);
+    add_with_options_object<OrtCUDAProviderOptionsV2>(api, session_options, wanted, &ort_api::CreateCUDAProviderOptions,
+                                                      &ort_api::UpdateCUDAProviderOptions,
+                                                      &ort_api::SessionOptionsAppendExecutionProvider_CUDA_V2);
 }
 
 void add_tensorrt(const ort_api& api, OrtSessionOptions* session_options, const provider& wanted) {
     add_with_options_object<OrtTensorRTProviderOptionsV2>(
-        api, session_options, wanted, &ort_api::CreateTensorRTProviderOptions,
-        &ort_api::UpdateTensorRTProviderOptions, &ort_api::SessionOptionsAppendExecutionProvider_TensorRT_V2);
+        api, session_options, wanted, &ort_api::CreateTensorRTProviderOptions, &ort_api::UpdateTensorRTProviderOptions,
+        &ort_api::SessionOptionsAppendExecutionProvider_TensorRT_V2);
 }
 
 /// The function for all others takes its own, short names.

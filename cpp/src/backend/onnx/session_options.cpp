@@ -105,12 +105,9 @@ constexpr std::array<attribute_row, 16> attributes{{
          const auto level = static_cast<GraphOptimizationLevel>(to_enum(a, optimization_levels));
          d.check(d.api.SetSessionGraphOptimizationLevel(d.options, level));
      }},
-    {"execution_mode",
-     [](draft& d, const attribute& a) { d.parallel = to_enum(a, execution_modes) == ORT_PARALLEL; }},
-    {"intra_op_num_threads",
-     [](draft& d, const attribute& a) { d.intra_op_threads = a.to_int(0, most_threads); }},
-    {"inter_op_num_threads",
-     [](draft& d, const attribute& a) { d.inter_op_threads = a.to_int(0, most_threads); }},
+    {"execution_mode", [](draft& d, const attribute& a) { d.parallel = to_enum(a, execution_modes) == ORT_PARALLEL; }},
+    {"intra_op_num_threads", [](draft& d, const attribute& a) { d.intra_op_threads = a.to_int(0, most_threads); }},
+    {"inter_op_num_threads", [](draft& d, const attribute& a) { d.inter_op_threads = a.to_int(0, most_threads); }},
     {"use_per_session_threads", [](draft& d, const attribute& a) { d.own_threads = a.to_bool(); }},
     {"enable_cpu_mem_arena",
      [](draft& d, const attribute& a) {
@@ -123,9 +120,7 @@ constexpr std::array<attribute_row, 16> attributes{{
     {"use_deterministic_compute",
      [](draft& d, const attribute& a) { d.check(d.api.SetDeterministicCompute(d.options, a.to_bool())); }},
     {"logid",
-     [](draft& d, const attribute& a) {
-         d.check(d.api.SetSessionLogId(d.options, std::string(a.value).c_str()));
-     }},
+     [](draft& d, const attribute& a) { d.check(d.api.SetSessionLogId(d.options, std::string(a.value).c_str())); }},
     {"log_severity_level",
      [](draft& d, const attribute& a) {
          d.check(d.api.SetSessionLogSeverityLevel(d.options, a.to_int(-1, ORT_LOGGING_LEVEL_FATAL)));
@@ -159,14 +154,13 @@ void apply(draft& d, const attribute& a) {
         if (row.name == a.name) return row.apply(d, a);
     std::string known;
     for (const attribute_row& row : attributes) known += (known.empty() ? "" : ", ") + std::string(row.name);
-    throw exception(errc::invalid_request,
-                    "unknown session option '" + std::string(a.name) + "'. There are: " + known);
+    throw exception(errc::invalid_request, "unknown session option '" + std::string(a.name) + "'. There are: " + known);
 }
 
 /// A model that asks for a number of threads, or for parallel branches, gets a pool of its own.
 void apply_threads(const draft& d, const runtime& rt) {
-    const bool asked = d.own_threads || d.parallel || d.intra_op_threads.value_or(0) > 0 ||
-                       d.inter_op_threads.value_or(0) > 0;
+    const bool asked =
+        d.own_threads || d.parallel || d.intra_op_threads.value_or(0) > 0 || d.inter_op_threads.value_or(0) > 0;
     if (!asked && rt.has_shared_threads()) return d.check(d.api.DisablePerSessionThreads(d.options));
     const auto given_or_all = [&](std::optional<int> count) {
         return count.value_or(0) > 0 ? *count : static_cast<int>(rt.threads());

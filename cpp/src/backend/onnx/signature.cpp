@@ -43,14 +43,20 @@ std::string type_in_words(const ort_api& api, const OrtTypeInfo* type, int depth
     if (depth >= most_nesting) return "...";
     const auto kind = get<ONNXType>(api, &ort_api::GetOnnxTypeFromTypeInfo, type);
     switch (kind) {
-        case ONNX_TYPE_TENSOR: return tensor_in_words(api, type, "tensor");
-        case ONNX_TYPE_SPARSETENSOR: return tensor_in_words(api, type, "sparse_tensor");
-        case ONNX_TYPE_SEQUENCE: return sequence_in_words(api, type, depth + 1);
-        case ONNX_TYPE_MAP: return map_in_words(api, type, depth + 1);
+        case ONNX_TYPE_TENSOR:
+            return tensor_in_words(api, type, "tensor");
+        case ONNX_TYPE_SPARSETENSOR:
+            return tensor_in_words(api, type, "sparse_tensor");
+        case ONNX_TYPE_SEQUENCE:
+            return sequence_in_words(api, type, depth + 1);
+        case ONNX_TYPE_MAP:
+            return map_in_words(api, type, depth + 1);
         case ONNX_TYPE_OPTIONAL:
             return "optional(" + type_in_words(api, contained_type(api, type).get(), depth + 1) + ")";
-        case ONNX_TYPE_OPAQUE: return "opaque";
-        default: return "type " + std::to_string(static_cast<int>(kind));
+        case ONNX_TYPE_OPAQUE:
+            return "opaque";
+        default:
+            return "type " + std::to_string(static_cast<int>(kind));
     }
 }
 

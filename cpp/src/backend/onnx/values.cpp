@@ -42,8 +42,8 @@ handle<OrtValue> make_string_value(const runtime& rt, const tensor& source) {
     for (std::size_t i = 0; i < count; ++i) {
         const auto text = elements.next();
         if (!text) refuse_size(source);
-        char* const memory = get<char*>(api, &ort_api::GetResizedStringTensorElementBuffer, value.get(), i,
-                                        text->size());
+        char* const memory =
+            get<char*>(api, &ort_api::GetResizedStringTensorElementBuffer, value.get(), i, text->size());
         if (!text->empty()) std::memcpy(memory, text->data(), text->size());
     }
     if (!elements.rest().empty()) refuse_size(source);
@@ -69,10 +69,10 @@ struct tensor_info {
 tensor_info read_info_by_copy(const ort_api& api, const OrtValue* value) {
     const auto info = create<OrtTensorTypeAndShapeInfo>(api, &ort_api::GetTensorTypeAndShape, value);
     tensor_info result;
-    result.code = get<ONNXTensorElementDataType>(
-        api, &ort_api::GetTensorElementType, static_cast<const OrtTensorTypeAndShapeInfo*>(info.get()));
-    result.shape.resize(get<std::size_t>(api, &ort_api::GetDimensionsCount,
-                                         static_cast<const OrtTensorTypeAndShapeInfo*>(info.get())));
+    result.code = get<ONNXTensorElementDataType>(api, &ort_api::GetTensorElementType,
+                                                 static_cast<const OrtTensorTypeAndShapeInfo*>(info.get()));
+    result.shape.resize(
+        get<std::size_t>(api, &ort_api::GetDimensionsCount, static_cast<const OrtTensorTypeAndShapeInfo*>(info.get())));
     check(api, api.GetDimensions(info.get(), result.shape.data(), result.shape.size()));
     return result;
 }
@@ -140,9 +140,9 @@ tensor take_tensor(const runtime& rt, handle<OrtValue> value, const tensor_spec&
     const auto type = dtype_of(info.code);
     const auto count = element_count(info.shape);
     if (!type || !count)
-        throw exception(errc::model_error,
-                        "output '" + spec.name + "' is a tensor of " + element_name(info.code) + " and shape " +
-                            to_string(info.shape) + ", which the protocol cannot carry");
+        throw exception(errc::model_error, "output '" + spec.name + "' is a tensor of " + element_name(info.code) +
+                                               " and shape " + to_string(info.shape) +
+                                               ", which the protocol cannot carry");
     tensor result{*type, std::move(info.shape), {}};
     result.data = *type == dtype::bytes
                       ? pack_strings(rt.api(), value.get(), *count)

@@ -86,8 +86,7 @@ std::size_t http1_exchange::to_send(std::span<std::span<const std::byte>> out) c
         skip -= cut;
         if (cut < piece.size() && filled < out.size()) out[filled++] = piece.subspan(cut);
     };
-    // An announcement that has begun is finished; one that comes too late is not made.
-    if (announce_continue && (now == stage::receiving || continue_sent_ > 0)) {
+    if (announces()) {
         skip = continue_sent_;
         add(bytes_of(continue_line));
     }
@@ -101,7 +100,7 @@ std::size_t http1_exchange::to_send(std::span<std::span<const std::byte>> out) c
 }
 
 std::size_t http1_exchange::sent(std::size_t n) noexcept {
-    if (announce_continue && (now == stage::receiving || continue_sent_ > 0)) {
+    if (announces()) {
         const std::size_t part = std::min(n, continue_line.size() - continue_sent_);
         continue_sent_ += part;
         n -= part;

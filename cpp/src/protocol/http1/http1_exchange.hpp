@@ -42,6 +42,8 @@ public:
     std::size_t to_send(std::span<std::span<const std::byte>> out) const noexcept;
     /// Takes what was sent of this exchange off `n`, and returns the rest of it.
     std::size_t sent(std::size_t n) noexcept;
+    /// "100 Continue" is to be sent: one that has begun is finished, one that comes too late is not made.
+    bool announces() const noexcept { return announce_continue && (now == stage::receiving || continue_sent_ > 0); }
     bool all_sent() const noexcept { return now == stage::answered && sent_ == total_; }
 
     stage now = stage::receiving;

@@ -39,6 +39,8 @@ http1_session::http1_session(const session_context& context, session_host& host,
 // Reading
 
 std::span<std::byte> http1_session::prepare() {
+    abandoned_body_ = {};  // no read is under way
+    abandoned_lease_.release();
     if (dead_ || peer_finished_) return {};
     if (phase_ == phase::body) {
         http1_exchange& x = *exchanges_.back();
@@ -235,8 +237,7 @@ void http1_session::hand_over(time_point now) noexcept {
 void http1_session::refuse(const error& why, time_point now) noexcept {
     http1_exchange& x = incoming();
     incoming_open_ = false;
-    x.lease.release();
-    x.body = {};
+    keep_for_read(x);
     x.last = true;
     x.arrived = now;
     x.now = http1_exchange::stage::handling;
@@ -255,27 +256,39 @@ void http1_session::stop_reading() noexcept {
     read_deadline_ = no_deadline;  // set when all is sent
 }
 
-void http1_session::peer_finished(time_point now) noexcept {
-    now_ = now;
-    peer_finished_ = true;
+/// The body's memory, and its share of the budget, stay until no read can be under way into it: what refuses a request
+/// may be the clock.
+void http1_session::keep_for_read(http1_exchange& x) noexcept {
+    abandoned_body_ = std::exchange(x.body, {});
+    abandoned_lease_ = std::move(x.lease);
+}
+
+/// Half a request that nobody waits for.
+void http1_session::drop_incoming() noexcept {
     if (!incoming_open_) return;
-    // Half a request: nobody waits for its answer.
+    keep_for_read(*exchanges_.back());
     exchanges_.pop_back();
     incoming_open_ = false;
     stop_reading();
 }
 
+void http1_session::peer_finished(time_point now) noexcept {
+    now_ = now;
+    peer_finished_ = true;
+    drop_incoming();
+}
+
 void http1_session::peer_gone() noexcept {
-    dead_ = true;
+    if (std::exchange(dead_, true)) return;
+    drop_incoming();
     read_deadline_ = write_deadline_ = no_deadline;
-    if (incoming_open_) exchanges_.pop_back();
-    incoming_open_ = false;
     std::erase_if(exchanges_, [](const auto& x) { return x->now == http1_exchange::stage::answered; });
     // A cancelled operation may complete inside the call, which takes its exchange off the list.
-    std::vector<http1_exchange*> open;
-    for (const auto& x : exchanges_) open.push_back(x.get());
-    for (http1_exchange* x : open)
+    for (std::size_t i = 0; i < exchanges_.size();) {
+        http1_exchange* const x = exchanges_[i].get();
         if (x->pending) x->pending->cancel();
+        if (i < exchanges_.size() && exchanges_[i].get() == x) ++i;
+    }
 }
 
 void http1_session::drain(time_point now) noexcept {
@@ -311,7 +324,7 @@ void http1_session::answered(http1_exchange& x) noexcept {
 bool http1_session::something_to_send() const noexcept {
     if (dead_ || exchanges_.empty()) return false;
     const http1_exchange& next = *exchanges_.front();
-    return next.now == http1_exchange::stage::answered || next.announce_continue;
+    return next.now == http1_exchange::stage::answered || next.announces();
 }
 
 std::size_t http1_session::to_send(std::span<std::span<const std::byte>> out) const noexcept {
@@ -344,6 +357,7 @@ void http1_session::sent(std::size_t n, time_point now) noexcept {
     }
     if (was_full && !at_request_limit()) {
         advance(now);
+        if (peer_finished_) drop_incoming();
         host_.session_changed();
     }
 }

@@ -64,6 +64,8 @@ private:
     void hand_over(time_point now) noexcept;
     void refuse(const error& why, time_point now) noexcept;
     void stop_reading() noexcept;
+    void drop_incoming() noexcept;
+    void keep_for_read(http1_exchange& x) noexcept;
     void remove_finished() noexcept;
     http1_exchange& incoming();
     std::string_view unread() const noexcept;
@@ -78,6 +80,9 @@ private:
     std::size_t begin_ = 0;
     std::size_t end_ = 0;
     std::size_t searched_ = 0;   ///< of the unread bytes, how many the parser has seen without finding a line's end
+
+    unique_buffer abandoned_body_;  ///< of a request that was given up: a read into it may still be under way
+    byte_lease abandoned_lease_;
 
     phase phase_ = phase::head;
     std::optional<request_parser> parser_;

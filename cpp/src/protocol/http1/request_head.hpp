@@ -19,8 +19,14 @@ struct request_head {
     std::uint32_t expect_count = 0;
     bool folded = false;  ///< a header line was continued on the next (obs-fold)
 
+    /// As for a request of which nothing has come: one that is refused before its first line is complete is answered
+    /// by these values.
     void clear() noexcept {
+        request->method = verb::get;
+        request->method_name.clear();
+        request->target.clear();
         request->headers.clear();
+        version = 11;
         content_length.clear();
         transfer_encoding.clear();
         expect.clear();

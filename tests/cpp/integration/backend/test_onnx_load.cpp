@@ -1,10 +1,12 @@
 #include <doctest/doctest.h>
 
 #include <asio_infer/runtime_error.hpp>
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "support/backend_fixture.hpp"
@@ -191,8 +193,8 @@ TEST_CASE_FIXTURE(onnx_fixture, "models that the runtime does not know enough fo
     write_file(file, model_text(8, "Identity", "\x11"));
     CHECK(run_alone(*load(at(file)), {floats({1}, {3})}));
 
-    for (const std::string& text :
-         {model_text(8, "Identity", "\xe7\x07"), model_text(8, "NoSuchOp", "\x11"), model_text(99, "Identity", "\x11")}) {
+    for (const std::string& text : {model_text(8, "Identity", "\xe7\x07"), model_text(8, "NoSuchOp", "\x11"),
+                                    model_text(99, "Identity", "\x11")}) {
         write_file(file, text);
         const error e = load_error(at(file));
         CAPTURE(e.message);
@@ -281,4 +283,19 @@ TEST_CASE_FIXTURE(onnx_fixture, "a library that is none") {
     const runtime_options wrong{.library_path = models + "/tiny.onnx"};
     const backend_context context_with_wrong{wrong, workers, log};
     CHECK_THROWS_AS(make_backend_model("onnx", options("tiny"), context_with_wrong), const runtime_unavailable&);
+}
+
+TEST_CASE_FIXTURE(onnx_fixture, "models are loaded, run and dropped on several threads at once") {
+    std::vector<std::thread> threads;
+    std::atomic<int> right{0};
+    for (int t = 0; t < 3; ++t)
+        threads.emplace_back([&] {
+            for (int round = 0; round < 10; ++round) {
+                const auto model = load("add");
+                const auto outputs = run_alone(*model, {floats({1, 4}, {1, 2, 3, 4}), floats({1, 4}, {1, 1, 1, 1})});
+                if (outputs && values_of<float>(outputs->front()) == std::vector<float>{2, 3, 4, 5}) ++right;
+            }
+        });
+    for (std::thread& thread : threads) thread.join();
+    CHECK(right == 30);
 }

@@ -52,10 +52,18 @@ TEST_CASE_FIXTURE(onnx_fixture, "session options by the names of onnxruntime.Ses
 
 TEST_CASE_FIXTURE(onnx_fixture, "session options that do not exist, and values that they cannot take") {
     const std::vector<std::pair<std::string, std::string>> refused{
-        {"intra_op_num_thread", "1"},        {"intra_op_num_threads", "-1"},  {"intra_op_num_threads", "two"},
-        {"intra_op_num_threads", "1000000"}, {"intra_op_num_threads", "1.5"}, {"graph_optimization_level", "7"},
-        {"execution_mode", "ORT_QUICK"},     {"enable_mem_pattern", "maybe"}, {"enable_mem_pattern", ""},
-        {"log_severity_level", "5"},         {"logid ", "x"},                 {"add_free_dimension_override_by_name", "N"},
+        {"intra_op_num_thread", "1"},
+        {"intra_op_num_threads", "-1"},
+        {"intra_op_num_threads", "two"},
+        {"intra_op_num_threads", "1000000"},
+        {"intra_op_num_threads", "1.5"},
+        {"graph_optimization_level", "7"},
+        {"execution_mode", "ORT_QUICK"},
+        {"enable_mem_pattern", "maybe"},
+        {"enable_mem_pattern", ""},
+        {"log_severity_level", "5"},
+        {"logid ", "x"},
+        {"add_free_dimension_override_by_name", "N"},
         {"add_free_dimension_override_by_name", "N=0"},
     };
     for (const auto& attribute : refused) {

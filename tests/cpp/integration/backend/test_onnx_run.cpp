@@ -283,8 +283,7 @@ TEST_CASE_FIXTURE(onnx_fixture, "a running job is stopped, and the next one runs
 
     // Without a job there is nothing to stop.
     model->instance(0).cancel();
-    const auto again =
-        run_alone(*model, {numbers<std::int64_t>(dtype::int64, model->spec().inputs[0].shape, {3})});
+    const auto again = run_alone(*model, {numbers<std::int64_t>(dtype::int64, model->spec().inputs[0].shape, {3})});
     REQUIRE(again);
     CHECK(values_of<float>(again->front()) == std::vector<float>{3});
 }
@@ -313,4 +312,27 @@ TEST_CASE_FIXTURE(onnx_fixture, "instances run at the same time and give exact v
         });
     for (std::thread& thread : threads) thread.join();
     CHECK(wrong == 0);
+}
+
+TEST_CASE_FIXTURE(onnx_fixture, "a cancellation that races with the end of its job stops no other") {
+    const auto model = load("cnn");
+    auto& instance = model->instance(0);
+    const std::vector<float> pixels(3 * 32 * 32, 1);
+    const auto call = make_call({floats({1, 3, 32, 32}, pixels)});
+    const auto expected = run_alone(*model, {floats({1, 3, 32, 32}, pixels)});
+    REQUIRE(expected);
+    for (int round = 0; round < 300; ++round) {
+        waiting_job first({call.get()}, {0}, false);
+        instance.async_run(first.job);
+        std::thread canceller([&] { instance.cancel(); });
+        const auto& outcome = first.wait();
+        canceller.join();
+        if (outcome)
+            CHECK(bytes_of(outcome->front()) == bytes_of(expected->front()));
+        else
+            CHECK(outcome.error().code == errc::cancelled);
+        const auto next = run_alone(*model, {floats({1, 3, 32, 32}, pixels)});
+        REQUIRE(next);
+        CHECK(bytes_of(next->front()) == bytes_of(expected->front()));
+    }
 }

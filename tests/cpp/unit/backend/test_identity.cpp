@@ -52,11 +52,11 @@ TEST_CASE("options of an identity model") {
 }
 
 TEST_CASE("options of an identity model that cannot be are refused by name") {
-    const string_map refused{{"datatype", "fp32"}, {"shape", "-2"},    {"shape", "1,"},    {"shape", "a"},
-                             {"shape", ",1"},      {"inputs", "0"},    {"inputs", "1000"}, {"delay_s", "-1"},
-                             {"delay_s", "nan"},   {"delay_s", "1e9"}, {"fail", "nth:0"},  {"fail", "nth:x"},
-                             {"fail", "row:abc"},  {"fail", "maybe"},  {"colour", "red"},
-                             {"shape", "1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1"}};
+    const string_map refused{
+        {"datatype", "fp32"}, {"shape", "-2"},    {"shape", "1,"},    {"shape", "a"},
+        {"shape", ",1"},      {"inputs", "0"},    {"inputs", "1000"}, {"delay_s", "-1"},
+        {"delay_s", "nan"},   {"delay_s", "1e9"}, {"fail", "nth:0"},  {"fail", "nth:x"},
+        {"fail", "row:abc"},  {"fail", "maybe"},  {"colour", "red"},  {"shape", "1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1"}};
     for (const auto& setting : refused) {
         CAPTURE(setting.first);
         CAPTURE(setting.second);
@@ -113,6 +113,7 @@ TEST_CASE_FIXTURE(identity_fixture, "an identity model describes itself") {
     CHECK(spec.outputs[1].shape == shape{-1, 4});
     CHECK(spec.outputs[1].symbols.size() == 2);
     CHECK(model->rows_are_independent() == true);
+    CHECK_FALSE(model->needs_warm_up());
     CHECK(error_of([&] { load({}, 0); }).code == errc::invalid_request);
 }
 

@@ -13,8 +13,8 @@ namespace {
 std::uint16_t fp16(double value) { return round_to_fp16(value).bits; }
 std::uint16_t bf16(double value) { return round_to_bf16(value).bits; }
 
-/// Checks every pair of neighbours among the non-negative finite values: each value maps to itself, the midpoint goes to the
-/// even one, and what lies next to the midpoint goes to its own side.
+/// Checks every pair of neighbours among the non-negative finite values: each value maps to itself, the midpoint goes
+/// to the even one, and what lies next to the midpoint goes to its own side.
 template <rounded16 round(double) noexcept, float widen(std::uint16_t) noexcept>
 int wrong_roundings(std::uint16_t last_finite) {
     int wrong = 0;

@@ -49,32 +49,55 @@ TEST_CASE("integers: digit by digit, at the ends of every type") {
     CHECK(parse<std::int64_t>("9007199254740993", dtype::int64).value == 9007199254740993);
     CHECK(parse<std::int64_t>("9223372036854775807", dtype::int64).value == std::numeric_limits<std::int64_t>::max());
     CHECK(parse<std::int64_t>("-9223372036854775808", dtype::int64).value == std::numeric_limits<std::int64_t>::min());
-    CHECK(parse<std::uint64_t>("18446744073709551615", dtype::uint64).value == std::numeric_limits<std::uint64_t>::max());
+    CHECK(parse<std::uint64_t>("18446744073709551615", dtype::uint64).value ==
+          std::numeric_limits<std::uint64_t>::max());
     struct row {
         dtype type;
         const char* text;
         number_fault fault;
     };
     const row rows[]{
-        {dtype::int64, "9223372036854775808", range}, {dtype::int64, "-9223372036854775809", range},
-        {dtype::uint64, "18446744073709551616", range}, {dtype::uint64, "-1", range},
-        {dtype::int32, "2147483647", none}, {dtype::int32, "2147483648", range},
-        {dtype::int32, "-2147483648", none}, {dtype::int32, "-2147483649", range},
-        {dtype::uint32, "4294967295", none}, {dtype::uint32, "4294967296", range},
-        {dtype::int16, "32767", none}, {dtype::int16, "32768", range}, {dtype::int16, "-32768", none},
-        {dtype::int16, "-32769", range}, {dtype::uint16, "65535", none}, {dtype::uint16, "65536", range},
-        {dtype::int8, "127", none}, {dtype::int8, "128", range}, {dtype::int8, "-128", none},
-        {dtype::int8, "-129", range}, {dtype::uint8, "255", none}, {dtype::uint8, "256", range},
-        {dtype::uint8, "300", range}, {dtype::uint8, "-1", range}, {dtype::uint8, "-0", none},
-        {dtype::uint8, "1.5", fraction}, {dtype::int64, "1e-1", fraction}, {dtype::int64, "0.1e0", fraction},
-        {dtype::int64, "1e999999999999999999999", range}, {dtype::int64, "0e999999999999999999999", none},
-        {dtype::int64, "1e-999999999999999999999", fraction}, {dtype::uint64, "1e19", none},
-        {dtype::uint64, "1e20", range}, {dtype::uint64, "2e19", range}, {dtype::int64, "1e19", range},
-        {dtype::uint64, "18446744073709551615.0", none}, {dtype::uint64, "18446744073709551615.5", fraction},
+        {dtype::int64, "9223372036854775808", range},
+        {dtype::int64, "-9223372036854775809", range},
+        {dtype::uint64, "18446744073709551616", range},
+        {dtype::uint64, "-1", range},
+        {dtype::int32, "2147483647", none},
+        {dtype::int32, "2147483648", range},
+        {dtype::int32, "-2147483648", none},
+        {dtype::int32, "-2147483649", range},
+        {dtype::uint32, "4294967295", none},
+        {dtype::uint32, "4294967296", range},
+        {dtype::int16, "32767", none},
+        {dtype::int16, "32768", range},
+        {dtype::int16, "-32768", none},
+        {dtype::int16, "-32769", range},
+        {dtype::uint16, "65535", none},
+        {dtype::uint16, "65536", range},
+        {dtype::int8, "127", none},
+        {dtype::int8, "128", range},
+        {dtype::int8, "-128", none},
+        {dtype::int8, "-129", range},
+        {dtype::uint8, "255", none},
+        {dtype::uint8, "256", range},
+        {dtype::uint8, "300", range},
+        {dtype::uint8, "-1", range},
+        {dtype::uint8, "-0", none},
+        {dtype::uint8, "1.5", fraction},
+        {dtype::int64, "1e-1", fraction},
+        {dtype::int64, "0.1e0", fraction},
+        {dtype::int64, "1e999999999999999999999", range},
+        {dtype::int64, "0e999999999999999999999", none},
+        {dtype::int64, "1e-999999999999999999999", fraction},
+        {dtype::uint64, "1e19", none},
+        {dtype::uint64, "1e20", range},
+        {dtype::uint64, "2e19", range},
+        {dtype::int64, "1e19", range},
+        {dtype::uint64, "18446744073709551615.0", none},
+        {dtype::uint64, "18446744073709551615.5", fraction},
         {dtype::uint64, "1844674407370955161.6e1", range},
     };
     for (const row& r : rows) {
-        CAPTURE(r.text);
+        CAPTURE(std::string(r.text));
         std::byte out[8]{};
         CHECK(parse_number(r.text, r.type, out) == r.fault);
     }

@@ -23,9 +23,7 @@ std::string element(std::string_view text) {
     return std::string(reinterpret_cast<const char*>(&length), sizeof length) + std::string(text);
 }
 
-std::string text_of(const tensor& t) {
-    return {reinterpret_cast<const char*>(t.data.data()), t.data.size()};
-}
+std::string text_of(const tensor& t) { return {reinterpret_cast<const char*>(t.data.data()), t.data.size()}; }
 
 using rows = std::vector<std::uint32_t>;
 

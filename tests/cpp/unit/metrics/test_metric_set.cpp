@@ -50,8 +50,7 @@ struct world {
     std::vector<std::string> lines() const {
         std::istringstream in(text());
         std::vector<std::string> found;
-        for (std::string line; std::getline(in, line);)
-            found.push_back(line);
+        for (std::string line; std::getline(in, line);) found.push_back(line);
         return found;
     }
     bool has(const std::string& line) const {
@@ -74,8 +73,7 @@ std::string read_file(const std::string& path) {
 
 /// The project's root: CTest says where it is, otherwise this file does.
 std::string project_root() {
-    if (const char* const root = std::getenv("ASIO_INFER_SOURCE_DIR"))
-        return root;
+    if (const char* const root = std::getenv("ASIO_INFER_SOURCE_DIR")) return root;
     const std::string here = __FILE__;
     return here.substr(0, here.find("tests/cpp/")) + ".";
 }
@@ -165,8 +163,7 @@ TEST_CASE("a model's series, letter by letter") {
     stats.record_failure(errc::model_error, 1);
     stats.record_failure(errc::cancelled, 1);
     stats.record_failure(errc::invalid_request, 1);
-    for (const double rows : {1.0, 2.0, 3.0, 512.0, 600.0})
-        stats.batch_rows.record(rows);
+    for (const double rows : {1.0, 2.0, 3.0, 512.0, 600.0}) stats.batch_rows.record(rows);
     stats.run_seconds.record(0.00004);
     stats.run_seconds.record(0.5);
 
@@ -246,7 +243,6 @@ TEST_CASE("numbers that are none have Prometheus' names") {
 TEST_CASE("docs/metrics.md is what the table says") {
     const std::string path = project_root() + "/docs/metrics.md";
     // To bring the page up to date: ASIO_INFER_UPDATE_DOCS=1 test_unit --source-file=*test_metric_set.cpp
-    if (std::getenv("ASIO_INFER_UPDATE_DOCS") != nullptr)
-        std::ofstream(path, std::ios::binary) << metrics_markdown();
+    if (std::getenv("ASIO_INFER_UPDATE_DOCS") != nullptr) std::ofstream(path, std::ios::binary) << metrics_markdown();
     CHECK(read_file(path) == metrics_markdown());
 }

@@ -24,6 +24,7 @@ public:
         return *this;
     }
     std::optional<bool> rows_are_independent() const noexcept override { return independent; }
+    bool needs_warm_up() const noexcept override { return slow_at_first; }
 
     void async_run(run_job& job) noexcept override {
         std::vector<tensor> inputs;
@@ -42,6 +43,7 @@ public:
 
     std::uint32_t instances = 1;
     std::optional<bool> independent;
+    bool slow_at_first = true;
     clock::duration run_time{};
     std::vector<std::uint32_t> rows;  ///< of each run
     std::vector<std::uint32_t> instances_used;

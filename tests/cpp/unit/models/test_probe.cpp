@@ -37,7 +37,9 @@ result<std::vector<tensor>> centred(const std::vector<tensor>& inputs) {
     return std::vector<tensor>{floats(inputs[0].shape, values)};
 }
 
-bool differ(const tensor& a, const tensor& b, bool single = true) { return row_difference(a, b, "y", single).has_value(); }
+bool differ(const tensor& a, const tensor& b, bool single = true) {
+    return row_difference(a, b, "y", single).has_value();
+}
 
 }  // namespace
 
@@ -49,7 +51,8 @@ TEST_CASE("dims that rule out a batch axis are named") {
     const tensor_spec good_out = describe("y", dtype::fp32, {-1}, {"M"});
     CHECK(obstacle(good_in, good_out) == "");
     CHECK(obstacle(describe("x", dtype::fp32, {1, 4}), good_out) == "the leading dimension of input 'x' is fixed to 1");
-    CHECK(obstacle(good_in, describe("y", dtype::fp32, {4, -1})) == "the leading dimension of output 'y' is fixed to 4");
+    CHECK(obstacle(good_in, describe("y", dtype::fp32, {4, -1})) ==
+          "the leading dimension of output 'y' is fixed to 4");
     CHECK(obstacle(describe("x", dtype::fp32, {}), good_out) == "input 'x' is a scalar");
     CHECK(obstacle(good_in, describe("y", dtype::fp32, {})) == "output 'y' is a scalar");
     CHECK(obstacle(describe("x", dtype::fp32, {-1, -1}, {"N", "N"}), good_out) ==
@@ -107,7 +110,7 @@ TEST_CASE("the tolerance goes with the type, and with what a FP64 result was com
 
 TEST_CASE("integers, truth values and strings must be equal, as must types and shapes") {
     const auto whole = [](std::int64_t value) { return numbers<std::int64_t>(dtype::int64, {1}, {value}); };
-    CHECK_FALSE(differ(whole(1) , whole(1)));
+    CHECK_FALSE(differ(whole(1), whole(1)));
     CHECK(differ(whole(9007199254740992), whole(9007199254740993)));
     CHECK(differ(strings({1}, {"a"}), strings({1}, {"b"})));
     CHECK(differ(strings({1}, {"a"}), strings({1}, {"ab"})));
@@ -159,10 +162,10 @@ TEST_CASE("the rows that are tried differ from each other, in every type") {
 }
 
 TEST_CASE("made-up inputs have the model's dims, dynamic ones the style's size, and leave out what is optional") {
-    model_spec spec = describe_model({describe("a", dtype::int64, {-1, -1, 3}, {"N", "L"}),
-                                      describe("b", dtype::fp32, {-1, 2}, {"M"}),
-                                      describe("c", dtype::boolean, {2, -1}, {"", "N"})},
-                                     {describe("y", dtype::fp32, {-1})});
+    model_spec spec =
+        describe_model({describe("a", dtype::int64, {-1, -1, 3}, {"N", "L"}),
+                        describe("b", dtype::fp32, {-1, 2}, {"M"}), describe("c", dtype::boolean, {2, -1}, {"", "N"})},
+                       {describe("y", dtype::fp32, {-1})});
     spec.inputs[1].optional = true;
     const auto call = make_sample_call(spec, {5, 1}, 2, 0);
     REQUIRE(call);

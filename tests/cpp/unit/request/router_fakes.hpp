@@ -38,10 +38,8 @@ struct text_encoder final : response_encoder {
     bool throws = false;
 
     void infer(const infer_call& call, response_message& out) const override {
-        if (throws)
-            throw std::bad_alloc();
-        if (call.outcome.has_error())
-            return failure(call.outcome.error(), out);
+        if (throws) throw std::bad_alloc();
+        if (call.outcome.has_error()) return failure(call.outcome.error(), out);
         out.text = "result " + call.request.id;
     }
     void failure(const error& e, response_message& out) const override {
@@ -63,8 +61,7 @@ struct text_encoder final : response_encoder {
     }
     void statistics(std::span<const model_ptr> models, response_message& out) const override {
         out.text = "statistics";
-        for (const model_ptr& model : models)
-            out.text += " " + label(*model);
+        for (const model_ptr& model : models) out.text += " " + label(*model);
     }
     void welcome(std::span<const model_ptr> models, response_message& out) const override {
         out.text = "welcome to " + std::to_string(models.size());
@@ -104,8 +101,7 @@ struct fake_model final : served_model {
 
     bool ready() const noexcept override { return is_ready; }
     void submit(infer_call_ptr call, task_executor* home, bool caller_waits) noexcept override {
-        if (home == nullptr || caller_waits)
-            std::terminate();
+        if (home == nullptr || caller_waits) std::terminate();
         deadlines.push_back(call->deadline);
         if (answers_at_once) {
             finish(std::move(call));
@@ -116,8 +112,7 @@ struct fake_model final : served_model {
     void cancel(const infer_call* call) noexcept override {
         ++cancels;
         for (std::size_t i = 0; i < held.size(); ++i) {
-            if (held[i].get() != call)
-                continue;
+            if (held[i].get() != call) continue;
             infer_call_ptr found = std::move(held[i]);
             held.erase(held.begin() + static_cast<std::ptrdiff_t>(i));
             found->outcome = error{errc::cancelled, "cancelled"};
@@ -154,19 +149,16 @@ struct fake_directory final : model_directory {
     result<model_ptr> find(std::string_view name, std::optional<std::int64_t> version) const override {
         model_ptr best;
         for (const auto& model : models) {
-            if (model->spec().name == name && (!version || model->spec().version == *version))
-                best = model;
+            if (model->spec().name == name && (!version || model->spec().version == *version)) best = model;
         }
-        if (!best)
-            return error{errc::not_found, "no model " + std::string(name)};
+        if (!best) return error{errc::not_found, "no model " + std::string(name)};
         return best;
     }
     std::vector<model_ptr> all() const override { return {models.begin(), models.end()}; }
     std::vector<model_ptr> versions(std::string_view name) const override {
         std::vector<model_ptr> found;
         for (const auto& model : models) {
-            if (model->spec().name == name)
-                found.push_back(model);
+            if (model->spec().name == name) found.push_back(model);
         }
         return found;
     }
@@ -180,8 +172,7 @@ struct memory_log final : log_sink {
     bool enabled(log_level level) const noexcept override { return level >= log_level::info; }
     void write(log_level, std::string_view message, std::initializer_list<log_field> fields) noexcept override {
         std::string line(message);
-        for (const auto& [name, value] : fields)
-            line += " " + std::string(name) + "=" + std::visit(as_text{}, value);
+        for (const auto& [name, value] : fields) line += " " + std::string(name) + "=" + std::visit(as_text{}, value);
         lines.push_back(line);
     }
 
@@ -205,8 +196,7 @@ public:
     short_lived_exchange(manual_executor& home, received& client) : home_(home), client_(client) {}
     task_executor& home() noexcept override { return home_; }
     void complete() noexcept override {
-        if (!home_.current)
-            std::terminate();
+        if (!home_.current) std::terminate();
         client_.response = std::move(response);
         ++client_.answers;
         delete this;
@@ -217,9 +207,7 @@ private:
     received& client_;
 };
 
-inline time_point fixed_now() {
-    return time_point(std::chrono::seconds(1'000));
-}
+inline time_point fixed_now() { return time_point(std::chrono::seconds(1'000)); }
 
 /// A router with two versions of "add" and one of "a b", on the home thread.
 struct router_world {
@@ -261,8 +249,7 @@ struct router_world {
         x->request.method = method;
         x->request.method_name = method_name(method);
         x->request.target = std::move(target);
-        for (const auto& [name, value] : headers)
-            x->request.headers.add(name, value);
+        for (const auto& [name, value] : headers) x->request.headers.add(name, value);
         if (!body.empty()) {
             const auto owner = std::make_shared<std::string>(std::move(body));
             x->request.body = {owner, std::as_bytes(std::span(*owner))};
@@ -277,8 +264,7 @@ struct router_world {
                          std::vector<std::pair<header, std::string>> headers = {}) {
         received client;
         send(client, method, std::move(target), std::move(body), std::move(headers));
-        if (client.answers != 1)
-            throw std::logic_error("the request was not answered once");
+        if (client.answers != 1) throw std::logic_error("the request was not answered once");
         return std::move(client.response);
     }
     response_message get(std::string target) { return ask(verb::get, std::move(target)); }
@@ -291,8 +277,7 @@ private:
         return names[static_cast<std::size_t>(method)];
     }
     router& make_router_once() {
-        if (!router_)
-            router_ = std::make_unique<router>(make_router());
+        if (!router_) router_ = std::make_unique<router>(make_router());
         return *router_;
     }
     std::unique_ptr<router> router_;

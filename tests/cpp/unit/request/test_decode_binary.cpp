@@ -55,8 +55,8 @@ TEST_CASE("binary: tensors are slices of the body in the order of the JSON") {
     CHECK(decoded->inputs[0].value.data.data() == message.body.data() + both.size());
     CHECK(decoded->inputs[0].value.data.aligned());
     CHECK(decoded->inputs[0].parameters.empty());
-    const auto swapped = decode_binary(
-        request(input("B", "[1,4]", "FP32", "16"), input("A", "[1,4]", "FP32", "16")), tens + ones);
+    const auto swapped =
+        decode_binary(request(input("B", "[1,4]", "FP32", "16"), input("A", "[1,4]", "FP32", "16")), tens + ones);
     REQUIRE_MESSAGE(swapped.has_value(), refusal(swapped));
     CHECK(swapped->inputs[0].name == "B");
     CHECK(values<float>(swapped->inputs[0].value) == std::vector<float>{10, 20, 30, 40});
@@ -74,7 +74,8 @@ TEST_CASE("binary: a tensor outlives its message") {
 }
 
 TEST_CASE("binary: mixed with JSON, either way round") {
-    const auto first = decode_binary(request(input("A", "[1,4]", "FP32", "16"), json_input("B", "[[10,20,30,40]]")), ones);
+    const auto first =
+        decode_binary(request(input("A", "[1,4]", "FP32", "16"), json_input("B", "[[10,20,30,40]]")), ones);
     REQUIRE_MESSAGE(first.has_value(), refusal(first));
     CHECK(values<float>(first->inputs[0].value) == std::vector<float>{1, 2, 3, 4});
     CHECK(values<float>(first->inputs[1].value) == std::vector<float>{10, 20, 30, 40});
@@ -101,8 +102,7 @@ TEST_CASE("binary: sizes that do not add up") {
         {a_only("16"), ones + "x", "1 bytes of the body belong to no input's binary_data_size"},
         {both, ones + tens.substr(8), "input 'B': binary_data_size is 16 but the body has only 8 bytes left"},
         {both, ones + tens + "12345678", "8 bytes of the body belong to no input's binary_data_size"},
-        {a_only("\"16\""), ones,
-         "input 'A': parameters.binary_data_size: must be a whole number, not a string"},
+        {a_only("\"16\""), ones, "input 'A': parameters.binary_data_size: must be a whole number, not a string"},
         {a_only("-1"), ones, "input 'A': parameters.binary_data_size: -1 is out of range"},
         {a_only("1.5"), ones, "input 'A': parameters.binary_data_size: 1.5 is not an integer"},
         {a_only("18446744073709551616"), ones,
@@ -138,8 +138,8 @@ TEST_CASE("binary: Inference-Header-Content-Length out of step with the body") {
         {"0x20", head + "'0x20' is not a number of bytes"},
         {"1e3", head + "'1e3' is not a number of bytes"},
         {"1 2", head + "'1 2' is not a number of bytes"},
-        {std::to_string(both.size() + 33), head + std::to_string(both.size() + 33) + " is more than the " + body_size +
-                                               " bytes of the body"},
+        {std::to_string(both.size() + 33),
+         head + std::to_string(both.size() + 33) + " is more than the " + body_size + " bytes of the body"},
         {"18446744073709551616", head + "18446744073709551616 is more than the " + body_size + " bytes of the body"},
         {"18446744073709551615", head + "18446744073709551615 is more than the " + body_size + " bytes of the body"},
     };
@@ -170,8 +170,8 @@ TEST_CASE("binary: the header on a request that is JSON alone") {
 }
 
 TEST_CASE("binary: empty tensors and scalars") {
-    const auto decoded = decode_binary(
-        request(input("A", "[0,2]", "FP32", "0"), input("B", "[]", "FP32", "4")), floats({2.5F}));
+    const auto decoded =
+        decode_binary(request(input("A", "[0,2]", "FP32", "0"), input("B", "[]", "FP32", "4")), floats({2.5F}));
     REQUIRE_MESSAGE(decoded.has_value(), refusal(decoded));
     CHECK(decoded->inputs[0].value.data.size() == 0);
     CHECK(decoded->inputs[0].value.shape == shape{0, 2});
@@ -187,10 +187,8 @@ TEST_CASE("binary: strings by their lengths") {
     const auto decoded = strings("[3]", packed);
     REQUIRE_MESSAGE(decoded.has_value(), refusal(decoded));
     CHECK(std::string(reinterpret_cast<const char*>(decoded->inputs[0].value.data.data()), packed.size()) == packed);
-    CHECK(refusal(strings("[2]", packed)) ==
-          "input 'S': its binary data holds 3 strings where shape [2] takes 2");
-    CHECK(refusal(strings("[4]", packed)) ==
-          "input 'S': its binary data holds 3 strings where shape [4] takes 4");
+    CHECK(refusal(strings("[2]", packed)) == "input 'S': its binary data holds 3 strings where shape [2] takes 2");
+    CHECK(refusal(strings("[4]", packed)) == "input 'S': its binary data holds 3 strings where shape [4] takes 4");
     CHECK(refusal(strings("[1099511627776]", packed)) ==
           "input 'S': its binary data holds 3 strings where shape [1099511627776] takes 1099511627776");
     const std::string broken = "input 'S': the lengths of its strings do not add up to its binary data";

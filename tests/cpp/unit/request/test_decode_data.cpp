@@ -60,15 +60,12 @@ TEST_CASE("data: flat and properly nested are the same") {
 }
 
 TEST_CASE("data: ragged and mis-nested is refused") {
-    CHECK(refused("[2,2]", "FP32", "[[1,2,3,4]]") ==
-          "input 'A': data: a row with 4 items where shape [2,2] takes 2");
-    CHECK(refused("[2,2]", "FP32", "[[1],[2,3,4]]") ==
-          "input 'A': data: a row with 1 items where shape [2,2] takes 2");
+    CHECK(refused("[2,2]", "FP32", "[[1,2,3,4]]") == "input 'A': data: a row with 4 items where shape [2,2] takes 2");
+    CHECK(refused("[2,2]", "FP32", "[[1],[2,3,4]]") == "input 'A': data: a row with 1 items where shape [2,2] takes 2");
     CHECK(refused("[2,2]", "FP32", "[1,[2,3],4]") == "input 'A': data: nested otherwise than shape [2,2]");
     CHECK(refused("[2,2]", "FP32", "[[1,2],3,4]") == "input 'A': data: nested otherwise than shape [2,2]");
     CHECK(refused("[2,2]", "FP32", "[[1,2]]") == "input 'A': data: a row with 1 items where shape [2,2] takes 2");
-    CHECK(refused("[2,2]", "FP32", "[[1,2],[3,4],[5,6]]") ==
-          "input 'A': data: more rows than shape [2,2] has");
+    CHECK(refused("[2,2]", "FP32", "[[1,2],[3,4],[5,6]]") == "input 'A': data: more rows than shape [2,2] has");
     CHECK(refused("[2,2]", "FP32", "[[[1],[2]],[[3],[4]]]") == "input 'A': data: nested otherwise than shape [2,2]");
     CHECK(refused("[2,2]", "FP32", "[[],[1,2,3,4]]") ==
           "input 'A': data: a row with 0 items where shape [2,2] takes 2");
@@ -109,15 +106,14 @@ TEST_CASE("data: shapes that are negative or overflow are refused before any dat
         {"[-2,-2]", "inputs[0].shape[0]: -2 is negative"},
         {"[2,-9223372036854775808]", "inputs[0].shape[1]: -9223372036854775808 is negative"},
         {"[9223372036854775808]", "inputs[0].shape[0]: 9223372036854775808 is out of range"},
-        {"[4294967296,4294967296]",
-         "input 'A': shape [4294967296,4294967296] has more elements than memory can hold"},
+        {"[4294967296,4294967296]", "input 'A': shape [4294967296,4294967296] has more elements than memory can hold"},
         {"[2305843009213693952,2]", "input 'A': shape [2305843009213693952,2] has more elements than memory can hold"},
         {"[9223372036854775807]", "input 'A': shape [9223372036854775807] has more elements than memory can hold"},
         {"[0,9223372036854775807,2]",
          "input 'A': shape [0,9223372036854775807,2] has more elements than memory can hold"},
     };
     for (const row& r : rows) {
-        CAPTURE(r.dims);
+        CAPTURE(std::string(r.dims));
         CHECK(refused(r.dims, "FP32", "[1,2,3,4]") == r.message);
     }
     std::string ones = "[1";
@@ -184,11 +180,20 @@ TEST_CASE("data: value ranges and kinds by datatype") {
         {"BYTES", "null", "input 'A': data: null where BYTES takes strings"},
     };
     for (const row& r : rows) {
-        CAPTURE(r.type);
-        CAPTURE(r.value);
+        CAPTURE(std::string(r.type));
+        CAPTURE(std::string(r.value));
         CHECK(refused("[1]", r.type, "[" + std::string(r.value) + "]") == r.message);
     }
     CHECK(refused("[3]", "INT8", "[1,2,128]") == "input 'A': data: element 2: 128 is out of range for INT8");
+}
+
+TEST_CASE("data: objects among the values, whether shape and type are known or not") {
+    for (const char* data : {R"([{}])", R"([{"a":1}])", R"([1,{"a":{"b":[1]}}])", R"([[{"a":1}]])"}) {
+        CAPTURE(std::string(data));
+        CHECK(
+            contains(refusal(decode(data_first("[2]", "FP32", data))), "inputs[0]: data: an object among the values"));
+        CHECK(decode(one_input("[2]", "FP32", data)).has_error());
+    }
 }
 
 TEST_CASE("data: exact values of every datatype") {
@@ -213,7 +218,8 @@ TEST_CASE("data: exact values of every datatype") {
 
 TEST_CASE("data: strings keep every byte") {
     const tensor t = one("[5]", "BYTES", R"(["a\u0000b","","é","\ud83d\ude00","q\"\\\/\n"])");
-    CHECK(strings(t) == std::vector<std::string>{std::string("a\0b", 3), "", "\xc3\xa9", "\xf0\x9f\x98\x80", "q\"\\/\n"});
+    CHECK(strings(t) ==
+          std::vector<std::string>{std::string("a\0b", 3), "", "\xc3\xa9", "\xf0\x9f\x98\x80", "q\"\\/\n"});
     CHECK(strings(one("[2,1]", "BYTES", R"([["x"],["y"]])")) == std::vector<std::string>{"x", "y"});
     const std::string large(2 << 20, 'z');
     CHECK(strings(one("[2]", "BYTES", "[\"" + large + "\",\"\\n" + large + "\"]")) ==

@@ -71,7 +71,8 @@ TEST_CASE("json: the order of members does not matter, also for binary_data_outp
 
 TEST_CASE("json: unknown members are ignored wherever they stand, whatever they hold") {
     const auto request = decode(R"({"future":{"a":[1,{"inputs":3}],"b":null},"inputs":[{"x":[[]],"name":"A",
-        "shape":[1],"datatype":"UINT8","data":[7],"y":{"name":1}}],"outputs":[{"name":"Y","z":[null]}],"more":"text"})");
+        "shape":[1],"datatype":"UINT8","data":[7],"y":{"name":1}}],"outputs":[{"name":"Y","z":[null]}],
+        "more":"text"})");
     REQUIRE_MESSAGE(request.has_value(), refusal(request));
     CHECK(values<std::uint8_t>(request->inputs[0].value) == std::vector<std::uint8_t>{7});
     CHECK(request->outputs[0].name == "Y");
@@ -102,7 +103,7 @@ TEST_CASE("json: a wrong kind anywhere is refused by the field's name") {
         {R"({"inputs":[{"datatype":"fp32"}]})", "inputs[0].datatype: 'fp32' is no datatype of the protocol"},
         {R"({"inputs":[{"parameters":[]}]})", "inputs[0].parameters: must be an object, not an array"},
         {R"({"inputs":[{"data":{"b64":"AA"}}]})", "inputs[0].data: must be an array, not an object"},
-        {one_input("[1]", "FP32", "[{}]"), "input 'A': data: an object where FP32 takes numbers"},
+        {one_input("[1]", "FP32", "[{}]"), "input 'A': data: an object among the values"},
         {one_input("[2]", "FP32", "\"1,2\""), "input 'A': data: must be an array for shape [2]"},
         {one_input("[1]", "FP32", "null"), "input 'A': data: null where FP32 takes numbers"},
         {R"({"inputs":[{"shape":[1],"datatype":"FP32","data":[1]}]})", "inputs[0]: name: missing"},
@@ -162,7 +163,8 @@ TEST_CASE("json: keys that repeat are refused at every level") {
         CHECK(refusal(decode(r.body)) == r.message);
     }
     CHECK(decode(R"({"inputs":[{"name":"A","shape":[0],"datatype":"FP32","data":[]},
-                               {"name":"B","shape":[0],"datatype":"FP32","data":[]}]})").has_value());
+                               {"name":"B","shape":[0],"datatype":"FP32","data":[]}]})")
+              .has_value());
 }
 
 TEST_CASE("json: what is not one strict JSON document is refused") {
@@ -175,11 +177,12 @@ TEST_CASE("json: what is not one strict JSON document is refused") {
     CHECK(contains(refusal(decode("\xef\xbb\xbf" + good)), "byte order mark"));
     for (const char* bad : {R"({"inputs":[])", R"({"inputs":[],})", R"({inputs:[]})", R"({"inputs":[NaN]})",
                             R"({'inputs':[]})", R"({"inputs":[]/**/})", "{", R"({"inputs")"}) {
-        CAPTURE(bad);
+        CAPTURE(std::string(bad));
         CHECK(contains(refusal(decode(bad)), "malformed JSON"));
     }
-    for (const char* data : {"[NaN]", "[Infinity]", "[-Infinity]", "[01]", "[+1]", "[.5]", "[1.]", "[1e]", "[0x1]", "[-]"}) {
-        CAPTURE(data);
+    for (const char* data :
+         {"[NaN]", "[Infinity]", "[-Infinity]", "[01]", "[+1]", "[.5]", "[1.]", "[1e]", "[0x1]", "[-]"}) {
+        CAPTURE(std::string(data));
         CHECK(contains(refusal(decode(one_input("[1]", "FP32", data))), "inputs[0].data: malformed JSON"));
     }
 }
@@ -187,14 +190,13 @@ TEST_CASE("json: what is not one strict JSON document is refused") {
 TEST_CASE("json: text that is not Unicode is refused") {
     for (const char* text : {R"("\ud800")", R"("\udc00")", R"("\ud800\u0041")", R"("\ud800x")", "\"\xff\xfe\"",
                              "\"\xc0\x80\"", "\"\xed\xa0\x80\"", "\"a\nb\"", R"("\x")", R"("\u12")"}) {
-        CAPTURE(text);
+        CAPTURE(std::string(text));
         CHECK(contains(refusal(decode(one_input("[1]", "BYTES", "[" + std::string(text) + "]"))), "malformed JSON"));
     }
     CHECK(contains(refusal(decode("{\"inputs\":[],\"\xff\":1}")), "malformed JSON"));
 }
 
 TEST_CASE("json: nesting is bounded and quick to refuse") {
-    const limits bounds;
     const auto started = std::chrono::steady_clock::now();
     CHECK(refusal(decode(repeat("[", 200'000))) == "the request must be a JSON object, not an array");
     CHECK(contains(refusal(decode(repeat(R"({"a":)", 500'000))), "nested deeper than 100 levels"));
@@ -214,9 +216,7 @@ TEST_CASE("json: counts are bounded") {
     bounds.max_parameters = 2;
     bounds.max_rank = 3;
     const std::string input = R"({"name":"A","shape":[0],"datatype":"FP32","data":[]})";
-    const auto inputs = [&](int n) {
-        return R"({"inputs":[)" + input + repeat("," + input, n - 1) + "]}";
-    };
+    const auto inputs = [&](int n) { return R"({"inputs":[)" + input + repeat("," + input, n - 1) + "]}"; };
     CHECK(decode(inputs(2), bounds).has_value());
     CHECK(refusal(decode(inputs(3), bounds)) == "inputs: more than 2");
     CHECK(refusal(decode(R"({"inputs":[],"outputs":[{"name":"a"},{"name":"b"},{"name":"c"}]})", bounds)) ==
@@ -239,7 +239,8 @@ TEST_CASE("json: whole numbers in other clothes are whole numbers for shapes and
 }
 
 TEST_CASE("json: a name with control characters or without end is harmless in a message") {
-    const std::string message = refusal(decode(R"({"inputs":[{"name":"a\nb\u001b[2J","shape":[1],"datatype":"FP32"}]})"));
+    const std::string message =
+        refusal(decode(R"({"inputs":[{"name":"a\nb\u001b[2J","shape":[1],"datatype":"FP32"}]})"));
     CHECK(message.find('\n') == message.npos);
     CHECK(message.find('\x1b') == message.npos);
     CHECK(refusal(decode(R"({"inputs":[{"datatype":")" + std::string(100'000, 'x') + "\"}]}")).size() < 400);

@@ -247,8 +247,7 @@ TEST_CASE("the length of the JSON is the header's, at most the body's") {
     CHECK(with("10") == 10);
     CHECK(with("0") == 0);
     CHECK(with("101") == 100);
-    for (const std::string_view bad : {"", "-1", "1x", "99999999999999999999999", " 1"})
-        CHECK(with(bad) == 100);
+    for (const std::string_view bad : {"", "-1", "1x", "99999999999999999999999", " 1"}) CHECK(with(bad) == 100);
 }
 
 TEST_CASE("the length of an answer is judged by the form of each output") {

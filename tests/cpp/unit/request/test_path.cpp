@@ -15,11 +15,9 @@ using segments = std::vector<std::string>;
 segments parse(const std::string& target) {
     request_path path;
     const result<void> parsed = path.parse(target);
-    if (parsed.has_error())
-        return {"error: " + parsed.error().message};
+    if (parsed.has_error()) return {"error: " + parsed.error().message};
     segments found;
-    for (std::size_t i = 0; i < std::min(path.size(), request_path::max_segments); ++i)
-        found.emplace_back(path[i]);
+    for (std::size_t i = 0; i < std::min(path.size(), request_path::max_segments); ++i) found.emplace_back(path[i]);
     return found;
 }
 

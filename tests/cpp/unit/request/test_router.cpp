@@ -33,8 +33,7 @@ TEST_CASE("every endpoint that is read answers GET and HEAD alike and names its 
         CHECK(got.status == 200);
         CHECK(got.text == text);
         CHECK(world.ask(verb::head, target).text == text);
-        if (target != "/")
-            CHECK(world.get(target + "/").text == text);
+        if (target != "/") CHECK(world.get(target + "/").text == text);
         CHECK(world.get(target + "?x=1").text == text);
         CHECK(world.get("http://other:1" + target).text == text);
 
@@ -241,8 +240,7 @@ TEST_CASE("texts that will be long are made by the workers") {
         received client;
         world.send(client, verb::get, target);
         CHECK(client.answers == (is_long ? 0 : 1));
-        if (!is_long)
-            continue;
+        if (!is_long) continue;
         world.home.current = false;
         world.workers.run_one();
         CHECK(client.answers == 0);

@@ -22,12 +22,8 @@ std::string line(const std::vector<log_field>& fields, log_format format, log_le
     return out;
 }
 
-std::string text(const log_value& value) {
-    return line({{"k", value}}, log_format::text);
-}
-std::string json(const log_value& value) {
-    return line({{"k", value}}, log_format::json);
-}
+std::string text(const log_value& value) { return line({{"k", value}}, log_format::text); }
+std::string json(const log_value& value) { return line({{"k", value}}, log_format::json); }
 
 const std::string text_start = "2026-11-30T22:15:01.123Z INFO  message k=";
 const std::string json_start = R"({"time":"2026-11-30T22:15:01.123Z","level":"info","message":"message","k":)";
@@ -87,8 +83,7 @@ TEST_CASE("nothing in a value can make a second line, a second field or a colour
     for (const log_format format : {log_format::text, log_format::json}) {
         const std::string out = line({{"k", std::string_view(hostile)}}, format);
         CHECK(out.find('\n') == out.size() - 1);
-        for (const char c : {'\r', '\x1b', '\0', '\xc2', '\xff'})
-            CHECK(out.find(c) == std::string::npos);
+        for (const char c : {'\r', '\x1b', '\0', '\xc2', '\xff'}) CHECK(out.find(c) == std::string::npos);
         CHECK(out.find("\xe2\x80\xa8") == std::string::npos);
     }
     CHECK(text(hostile) ==

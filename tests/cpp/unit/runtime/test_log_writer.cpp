@@ -58,8 +58,7 @@ public:
 
 private:
     void close_end(int which) {
-        if (ends_[which] >= 0)
-            ::close(ends_[which]);
+        if (ends_[which] >= 0) ::close(ends_[which]);
         ends_[which] = -1;
     }
     int ends_[2] = {-1, -1};
@@ -88,14 +87,12 @@ TEST_CASE("records leave in order, and the end of the writer flushes") {
     pipe_ends pipe;
     {
         const auto log = make_log_writer(log_level::info, log_format::text, pipe.writer());
-        for (int i = 0; i < 100; ++i)
-            log->write(log_level::info, "record", {{"i", std::int64_t{i}}});
+        for (int i = 0; i < 100; ++i) log->write(log_level::info, "record", {{"i", std::int64_t{i}}});
     }
     pipe.close_writer();
     const std::vector<std::string> lines = lines_of(pipe.read_all());
     REQUIRE(lines.size() == 100);
-    for (std::size_t i = 0; i < 100; ++i)
-        CHECK(lines[i] == "INFO  record i=" + std::to_string(i));
+    for (std::size_t i = 0; i < 100; ++i) CHECK(lines[i] == "INFO  record i=" + std::to_string(i));
 }
 
 TEST_CASE("records below the level are left out, and off is silent") {
@@ -128,8 +125,7 @@ TEST_CASE("many threads may write at once; no record is lost or mixed") {
                     log->write(log_level::info, "record", {{"text", std::string_view("a b")}});
             });
         }
-        for (std::thread& writer : writers)
-            writer.join();
+        for (std::thread& writer : writers) writer.join();
         CHECK(log->dropped() == 0);
     }
     pipe.close_writer();
@@ -147,8 +143,7 @@ TEST_CASE("a reader that is slow costs records, never the callers' time; the los
         options.flush_limit = std::chrono::minutes(1);
         const auto log = make_log_writer(options);
         // At most 10 are with the thread and 10 wait.
-        for (int i = 0; i < 100; ++i)
-            log->write(log_level::info, "record");
+        for (int i = 0; i < 100; ++i) log->write(log_level::info, "record");
         dropped = log->dropped();
         CHECK(dropped >= 80);
         CHECK(dropped <= 90);
