@@ -27,6 +27,10 @@ else()
   target_compile_options(asio_infer_flags INTERFACE
     -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wvla -Walloca
     $<$<BOOL:${ASIO_INFER_WERROR}>:-Werror>)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+    # g++ 12 warns of std::string's own copying, wrongly (GCC bug 105651).
+    target_compile_options(asio_infer_flags INTERFACE -Wno-restrict)
+  endif()
   # No build path in a released binary.
   target_compile_options(asio_infer_flags INTERFACE
     $<$<CONFIG:Release>:-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=>)

@@ -43,6 +43,7 @@ void register_limits(py::module_& m) {
     def_seconds(type, "body_progress_timeout_s", &limits::body_progress_timeout);
     def_seconds(type, "idle_timeout_s", &limits::idle_timeout);
     def_seconds(type, "write_progress_timeout_s", &limits::write_progress_timeout);
+    def_seconds(type, "linger_timeout_s", &limits::linger_timeout);
     def_seconds(type, "drain_timeout_s", &limits::drain_timeout);
 }
 

@@ -38,6 +38,7 @@ class Limits:
     body_progress_timeout_s: float
     idle_timeout_s: float
     write_progress_timeout_s: float
+    linger_timeout_s: float
     drain_timeout_s: float
     def __init__(self) -> None: ...
 

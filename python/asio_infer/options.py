@@ -159,6 +159,8 @@ class Limits:
         body_progress_timeout_s: Seconds in which some of a body must arrive.
         idle_timeout_s: Seconds that a connection may be idle.
         write_progress_timeout_s: Seconds in which some of an answer must be taken.
+        linger_timeout_s: Seconds that a connection whose request was refused is still read, so that the client sees the
+            answer and not a reset.
         drain_timeout_s: Seconds that `Server.stop` waits for requests that are under way.
     """
 
@@ -177,6 +179,7 @@ class Limits:
     body_progress_timeout_s: float = 30.0
     idle_timeout_s: float = 75.0
     write_progress_timeout_s: float = 30.0
+    linger_timeout_s: float = 5.0
     drain_timeout_s: float = 30.0
 
     def __post_init__(self) -> None:

@@ -39,8 +39,8 @@ class Server:
     made it: in the child of a fork each use raises `Unavailable`.
 
     Args:
-        host: The address or name to listen on; "" or "::" for all. There is no authentication: whoever reaches the
-            address can use the models.
+        host: The address or name to listen on; "" or "::" for all. Others than the loopback's log a warning, since
+            there is no authentication.
         port: The TCP port; 0 takes a free one, see `port`.
         io_threads: Network threads; None for half of the cores that the process may use, at least 1.
         limits: Bounds on sizes, counts and times.

@@ -77,7 +77,7 @@ def test_start_and_stop_many_times_on_one_port() -> None:
 
 
 def test_stop_while_another_thread_starts() -> None:
-    for _ in range(300):
+    for _ in range(20):
         server = make()
         starter = threading.Thread(target=server.start)
         starter.start()
@@ -120,7 +120,7 @@ def test_an_exception_that_leaves_the_block() -> None:
 
 def test_del_while_busy() -> None:
     """The last reference goes while calls are under way and other threads need the GIL."""
-    for round_ in range(300):
+    for round_ in range(20):
         server = make(delay_s=0.02)
         server.start()
         port = server.port
@@ -219,7 +219,7 @@ def test_a_script_that_ends_with_async_calls_under_way(end: str, run_script: Any
     import asyncio
     loop = asyncio.new_event_loop()
     async def leave():
-        for _ in range(300): server.infer_async("slow", x)
+        for _ in range(20): server.infer_async("slow", x)
     loop.run_until_complete(leave())
     {end}
     """

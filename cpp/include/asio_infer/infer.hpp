@@ -75,6 +75,7 @@ public:
     boost::container::small_vector<const tensor*, 4> inputs;  ///< by model input; null where an optional one is left out
     boost::container::small_vector<bound_output, 4> outputs;
     std::uint32_t rows = 1;  ///< the leading dim in a batched model, otherwise 1
+    bool runs_alone = false;  ///< gives an input that has no batch axis, which cannot be joined with another's
 
     std::shared_ptr<served_model> model;  ///< keeps it loaded while the call lives
     call_receiver* receiver = nullptr;    ///< outlives the call

@@ -5,6 +5,7 @@
 
 #include "backend/identity/identity_model.hpp"
 #include "backend/onnx/onnx_model.hpp"
+#include "backend/onnx/runtime.hpp"
 
 namespace asio_infer {
 namespace {
@@ -21,6 +22,8 @@ constexpr std::array<backend_row, 2> backend_table{{
 }};
 
 }  // namespace
+
+std::string onnxruntime_version() { return ort::runtime::loaded_version(); }
 
 std::unique_ptr<backend_model> make_backend_model(std::string_view name, const model_options& options,
                                                   const backend_context& context) {

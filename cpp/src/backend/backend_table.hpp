@@ -4,6 +4,7 @@
 #include <asio_infer/log.hpp>
 #include <asio_infer/options.hpp>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "core/executor.hpp"
@@ -21,5 +22,8 @@ struct backend_context {
 /// invalid_request for an unknown name, and what the backend throws.
 std::unique_ptr<backend_model> make_backend_model(std::string_view name, const model_options& options,
                                                   const backend_context& context);
+
+/// Version of the ONNX Runtime that is loaded; "" while none is. Thread-safe.
+std::string onnxruntime_version();
 
 }  // namespace asio_infer

@@ -41,9 +41,9 @@ public:
     virtual ~request_handler() = default;
     /// Sees to it that x.complete() is called: inside the call or later.
     virtual void handle(exchange& x) noexcept = 0;
-    /// Fills x.response with the error's answer, for a request that the protocol itself refuses (also while it is
-    /// incomplete). Counts it.
-    virtual void refuse(const error& e, response_message& response) noexcept = 0;
+    /// Fills x.response, which is cleared, with the error's answer: for a request that the protocol itself refuses,
+    /// also while it is incomplete. Counts it. The session completes the exchange.
+    virtual void refuse(const error& e, exchange& x) noexcept = 0;
 };
 
 }  // namespace asio_infer

@@ -34,12 +34,13 @@ public:
             s.value.clear();
         }
     }
-    /// A repeated header keeps its first value and is counted.
+    /// Values of a repeated header are one list (RFC 9110, 5.2), and counted for the headers that may not repeat.
     void add(header h, std::string_view value) {
         slot& s = slots_[static_cast<std::size_t>(h)];
-        if (s.count++ == 0) s.value.assign(value);
+        if (s.count++ > 0) s.value.append(", ");
+        s.value.append(value);
     }
-    /// The value without surrounding blanks, or "" where there is none.
+    /// The value without surrounding blanks, or "" where there is none. Sent more than once: all, with ", " between.
     std::string_view operator[](header h) const noexcept { return slots_[static_cast<std::size_t>(h)].value; }
     std::size_t count(header h) const noexcept { return slots_[static_cast<std::size_t>(h)].count; }
 

@@ -90,7 +90,6 @@ struct server_stats {
     std::array<std::atomic<std::uint64_t>, errc_count> refused{};  ///< requests that failed before a model was found
     std::atomic<std::uint64_t> bytes_received{0};
     std::atomic<std::uint64_t> bytes_sent{0};
-    std::atomic<std::uint64_t> log_records_dropped{0};
 };
 
 }  // namespace asio_infer

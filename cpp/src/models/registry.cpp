@@ -16,6 +16,15 @@ error no_version(std::string_view name, std::int64_t version) {
     return {errc::not_found, "model '" + std::string(name) + "' has no version " + std::to_string(version)};
 }
 
+bool is_forbidden(unsigned char c) noexcept { return c == '/' || c == '\\' || c < 0x20 || c == 0x7f; }
+
+/// U+0080 to U+009F, in UTF-8.
+bool has_c1_control(std::string_view text) noexcept {
+    for (std::size_t i = 0; i + 1 < text.size(); ++i)
+        if (text[i] == '\xc2' && static_cast<unsigned char>(text[i + 1]) < 0xa0) return true;
+    return false;
+}
+
 }  // namespace
 
 result<model_ptr> registry::find(std::string_view name, std::optional<std::int64_t> version) const {
@@ -90,8 +99,7 @@ result<void> check_model_name(std::string_view name) {
         return bad("has 1 to 256 bytes; this one has " + std::to_string(name.size()));
     if (name == "." || name == "..") return bad("cannot be '.' or '..'");
     if (!is_utf8(name)) return bad("is UTF-8; this one is not");
-    const auto forbidden = [](unsigned char c) { return c == '/' || c == '\\' || c < 0x20 || c == 0x7f; };
-    if (std::any_of(name.begin(), name.end(), forbidden)) return bad("has no '/', '\\' or control characters");
+    if (std::any_of(name.begin(), name.end(), is_forbidden) || has_c1_control(name)) return bad("has no '/', '\\' or control characters");
     return {};
 }
 

@@ -8,6 +8,8 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
+#include "net/close_on_exec.hpp"
+
 namespace asio_infer {
 
 namespace asio = boost::asio;
@@ -75,6 +77,7 @@ error_code listener::bind_one(const tcp::endpoint& endpoint) {
     acceptor made(context_.get_executor());
     error_code ec;
     made.open(endpoint.protocol(), ec);
+    if (!ec) close_on_exec(made.native_handle());
     if (!ec && endpoint.address().is_v6()) made.set_option(asio::ip::v6_only(true), ec);
 #ifndef _WIN32  // there the option would let a second server take the port
     if (!ec) made.set_option(tcp::acceptor::reuse_address(true), ec);
@@ -125,6 +128,7 @@ void listener::accepted(connection::socket_type socket, target& where) {
         return;  // closes it
     }
     stats_.connections_open.fetch_add(1, std::memory_order_relaxed);
+    close_on_exec(socket.native_handle());
     where.take(std::move(socket));
 }
 

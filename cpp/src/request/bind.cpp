@@ -121,13 +121,23 @@ result<void> check_symbols(const infer_call& call, const model_spec& spec) {
     return {};
 }
 
+/// In a batched model: all inputs but optional ones always have it.
+bool has_batch_axis(const tensor_spec& input) noexcept {
+    return input.any_rank || (!input.shape.empty() && input.shape.front() < 0);
+}
+
 result<void> count_rows(infer_call& call, const model_spec& spec) {
     call.rows = 1;
+    call.runs_alone = false;
     if (!spec.batched()) return {};
     std::optional<std::int64_t> rows;
     std::string_view first;
     for (std::size_t i = 0; i < spec.inputs.size(); ++i) {
         if (call.inputs[i] == nullptr) continue;
+        if (!has_batch_axis(spec.inputs[i])) {
+            call.runs_alone = true;
+            continue;
+        }
         const std::string& own = spec.inputs[i].name;
         const shape& dims = call.inputs[i]->shape;
         if (dims.empty()) return refuse_input(own, "a scalar has no batch dimension");

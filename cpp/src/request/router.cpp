@@ -81,12 +81,13 @@ progress router::fail(const error& e, response_message& response) const {
     return progress::answered;
 }
 
-void router::refuse(const error& e, response_message& response) noexcept {
+void router::refuse(const error& e, exchange& x) noexcept {
+    response_message& response = x.response;
     context_.stats.requests.fetch_add(1, std::memory_order_relaxed);
     count_refused(context_.stats, e.code);
     try {
         context_.encoder.failure(e, response);
-        choose_request_id({}, response.request_id);
+        choose_request_id(x.request.headers[header::request_id], response.request_id);
     } catch (const std::exception&) {
         set_out_of_memory(response);
     }

@@ -17,7 +17,7 @@ public:
 
     /// Precondition: x.response is cleared.
     void handle(exchange& x) noexcept override;
-    void refuse(const error& e, response_message& response) noexcept override;
+    void refuse(const error& e, exchange& x) noexcept override;
 
 private:
     /// The route's handler, or the answer that there is none.

@@ -10,6 +10,12 @@
 namespace asio_infer {
 namespace {
 
+void set_readiness(bool ready, response_message& out) {
+    if (ready) return;
+    out.status = status_of(errc::unavailable).http;
+    out.retry_after_s = 1;
+}
+
 /// Appends one output to the JSON, and its bytes to the parts if it is binary. Returns "" or why JSON cannot carry it.
 std::string append_output(json_writer& json, std::string_view name, const tensor& value, bool binary,
                           response_message& out) {
@@ -94,12 +100,12 @@ void json_encoder::failure(const error& e, response_message& out) const {
 void json_encoder::live(response_message& out) const { out.text += R"({"live":true})"; }
 
 void json_encoder::ready(bool ready, response_message& out) const {
-    out.status = ready ? 200 : status_of(errc::unavailable).http;
+    set_readiness(ready, out);
     json_writer(out.text).open('{').key("ready").flag(ready).key("live").flag(true).close('}');
 }
 
 void json_encoder::model_ready(std::string_view name, bool ready, response_message& out) const {
-    out.status = ready ? 200 : status_of(errc::unavailable).http;
+    set_readiness(ready, out);
     json_writer(out.text).open('{').key("name").text(name).key("ready").flag(ready).close('}');
 }
 

@@ -1,14 +1,13 @@
 #include "response/json_tensor.hpp"
 
-#include <cmath>
 #include <cstdint>
-#include <cstring>
-#include <type_traits>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
 
 #include "core/bytes_elements.hpp"
 #include "core/escape.hpp"
-#include "core/half.hpp"
-#include "core/number_text.hpp"
 #include "response/element_text.hpp"
 
 namespace asio_infer {

@@ -28,7 +28,7 @@ bool same_input_parameters(const infer_request& a, const infer_request& b) noexc
 }  // namespace
 
 bool may_share_run(const infer_call& a, const infer_call& b) noexcept {
-    return a.rows > 0 && b.rows > 0 && a.inputs.size() == b.inputs.size() &&
+    return a.rows > 0 && b.rows > 0 && !a.runs_alone && !b.runs_alone && a.inputs.size() == b.inputs.size() &&
            std::equal(a.inputs.begin(), a.inputs.end(), b.inputs.begin(), same_rows) &&
            a.request.parameters == b.request.parameters && same_input_parameters(a.request, b.request);
 }

@@ -90,7 +90,7 @@ batcher::action batcher::take_expired(time_point now) {
 std::uint32_t batcher::rows_that_fit(bool& full) const {
     const infer_call& head = *queue_.front().call;
     std::uint32_t rows = head.rows;
-    full = head.rows == 0 || rows >= limits_.max_rows;
+    full = head.rows == 0 || head.runs_alone || rows >= limits_.max_rows;
     for (std::size_t i = 1; i < queue_.size() && !full; ++i) {
         const infer_call& next = *queue_[i].call;
         if (!may_share_run(head, next)) continue;

@@ -16,6 +16,11 @@ std::uint64_t nanoseconds(clock::duration d) noexcept {
     return count > 0 ? static_cast<std::uint64_t>(count) : 0;
 }
 
+std::uint64_t wall_clock_ms() noexcept {
+    const auto since_1970 = std::chrono::system_clock::now().time_since_epoch();
+    return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(since_1970).count());
+}
+
 double seconds(clock::duration d) noexcept { return std::chrono::duration<double>(d).count(); }
 
 error out_of_memory() { return {errc::unavailable, "no memory for the run"}; }
@@ -209,6 +214,7 @@ void scheduler::finish(slot& s) noexcept {
     for (;;) {
         const time_point now = clock::now();
         record_run(s);
+        if (s.job.outcome.has_error() && s.job.outcome.error().code == errc::cancelled) end_interrupted(s);
         if (distribute(s) || !set_apart(s)) deliver(s, now);
         s.members.clear();
         if (!next_alone(s)) break;
@@ -218,9 +224,21 @@ void scheduler::finish(slot& s) noexcept {
     machine_.instance_idle(s.index);
 }
 
+/// close() has stopped the run: its callers have cancelled nothing and are told why the model was closed, those with
+/// them that are still to be run alone.
+void scheduler::end_interrupted(slot& s) noexcept {
+    {
+        const std::lock_guard lock(mutex_);
+        if (refusal_) s.job.outcome = *refusal_;
+    }
+    // Allocates nothing: `members` held them all as one batch.
+    std::move(s.alone.rbegin(), s.alone.rend(), std::back_inserter(s.members));
+    s.alone.clear();
+}
+
 /// Keeps the members of a failed batch to be run alone; false if there is no use in that.
 bool scheduler::set_apart(slot& s) noexcept {
-    if (s.members.size() < 2 || s.job.outcome.error().code == errc::cancelled) return false;
+    if (s.members.size() < 2 || !ready()) return false;
     try {
         // Copied into the other vector, so that `members` keeps the memory for one.
         s.alone.assign(std::make_move_iterator(s.members.rbegin()), std::make_move_iterator(s.members.rend()));
@@ -294,6 +312,7 @@ void scheduler::deliver(slot& s, time_point now) noexcept {
 void scheduler::record_run(const slot& s) noexcept {
     const auto took = s.job.compute_ended - s.job.compute_started;
     stats_.executions.fetch_add(1, std::memory_order_relaxed);
+    stats_.last_inference_ms.store(wall_clock_ms(), std::memory_order_relaxed);
     stats_.batch_rows.record(s.job.rows);
     stats_.run_seconds.record(seconds(took));
     run_of_size& by_rows = stats_.runs_by_rows[std::min<std::size_t>(s.job.rows, stats_.runs_by_rows.size() - 1)];

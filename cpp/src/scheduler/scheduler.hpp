@@ -82,6 +82,7 @@ private:
     void finish(slot& s) noexcept;
     bool set_apart(slot& s) noexcept;
     bool next_alone(slot& s) noexcept;
+    void end_interrupted(slot& s) noexcept;
     bool distribute(slot& s) noexcept;
     void deliver(slot& s, time_point now) noexcept;
     void record_run(const slot& s) noexcept;

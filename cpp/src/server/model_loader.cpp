@@ -13,8 +13,8 @@ namespace asio_infer {
 namespace {
 
 constexpr std::uint32_t most_instances = 1'024;
-constexpr std::uint32_t most_rows = 1'000'000;
-constexpr std::uint32_t most_queued = 10'000'000;
+constexpr std::uint32_t most_rows = 65'536;
+constexpr std::uint32_t most_queued = 1'000'000;
 constexpr double most_seconds = 86'400;
 
 [[noreturn]] void refuse(const std::string& message) { throw exception(errc::invalid_request, message); }
@@ -64,7 +64,7 @@ void check_model_options(const model_options& options) {
     check_range("instances", options.instances, 1, most_instances);
     check_range("batching.max_size", options.batching.max_rows, 1, most_rows);
     check_range("batching.max_delay_s", options.batching.max_delay_s, 0, most_seconds);
-    check_range("queue.max_size", options.queue.max_size, 0, most_queued);
+    check_range("queue.max_size", options.queue.max_size, 1, most_queued);
     check_range("queue.timeout_s", options.queue.timeout_s, 0, most_seconds);
 }
 

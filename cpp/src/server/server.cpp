@@ -66,7 +66,8 @@ public:
     std::string metrics_text() const {
         const std::vector<model_ptr> all = models.all();
         const process_info process = read_process_info();
-        return render_prometheus({all, stats, budget, process, *log, {ASIO_INFER_VERSION, {}}});
+        const std::string runtime = onnxruntime_version();
+        return render_prometheus({all, stats, budget, process, *log, {ASIO_INFER_VERSION, runtime}});
     }
 
     bool models_idle() const {

@@ -1,14 +1,12 @@
 """The servers that the protocol tests talk to."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import wire
-from servers import Model, Served
-
-StartServer = Callable[..., Served]
+from servers import Model, Served, StartServer
 
 REFUSED = ("narrow_int4", "narrow_uint4", "opt", "seq", "zip")
 """Test models with nothing but tensors that the protocol cannot carry, for inputs or for outputs."""

@@ -2,9 +2,11 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -15,6 +17,8 @@ from wire import GUARD_S, Address, Answer
 
 HERE = Path(__file__).parent
 Model = dict[str, Any]
+
+_SAMPLE = re.compile(r"([a-z_]+)(?:\{(.*)\})? ([^ ]+)")
 
 ADD = wire.infer("add", [wire.tensor("A", [[1, 2, 3, 4]]), wire.tensor("B", [[10, 20, 30, 40]])])
 
@@ -89,13 +93,14 @@ class Served:
 
     def metric(self, name: str, **labels: str) -> float:
         """The sum of a metric's samples with these labels."""
-        from prometheus_client.parser import text_string_to_metric_families
-
-        text = self.get("/metrics").body.decode()
-        samples = [sample for family in text_string_to_metric_families(text) for sample in family.samples]
-        found = [s.value for s in samples if s.name == name and labels.items() <= s.labels.items()]
+        wanted = [f'{key}="{value}"' for key, value in labels.items()]
+        found = []
+        for line in self.get("/metrics").body.decode().splitlines():
+            sample = _SAMPLE.fullmatch(line)
+            if sample and sample[1] == name and all(label in (sample[2] or "") for label in wanted):
+                found.append(float(sample[3]))
         assert found, f"no sample of {name} with {labels}"
-        return float(sum(found))
+        return sum(found)
 
     # ---- Cost
 
@@ -108,3 +113,6 @@ class Served:
     def resident(self) -> int:
         """Bytes of memory."""
         return int(Path(f"/proc/{self.pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+StartServer = Callable[..., Served]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import wire
-from servers import ADD, Served
+from servers import ADD, Served, StartServer
 from wire import request
 
 LIVE = request("GET", "/v2/health/live")
@@ -409,7 +409,7 @@ def test_a_header_and_a_body_that_come_too_slowly(models: Path) -> None:
         server.canary()
 
 
-def test_a_run_may_take_longer_than_any_of_these_times(start_server, models: Path) -> None:  # type: ignore[no-untyped-def]
+def test_a_run_may_take_longer_than_any_of_these_times(start_server: StartServer) -> None:
     limits = {"header_timeout_s": 0.1, "body_progress_timeout_s": 0.1, "idle_timeout_s": 0.1}
     slow = {"name": "slow", "identity": {"shape": [-1, -1], "delay_s": 0.5}}
     server = start_server(slow, limits=limits | {"write_progress_timeout_s": 0.1})

@@ -297,11 +297,16 @@ def test_the_coding_s_name_in_any_case(coding: str, served: Served) -> None:
         assert connection.ask(SMUGGLED).status == 200
 
 
-def test_a_chunked_request_byte_by_byte(served: Served) -> None:
-    data = wire.chunked("POST", TARGET, [JSON[:50], JSON[50:]], trailer=b"A: b\r\n", extension=";x=y")
-    head = data.index(b"Transfer")
+def test_a_chunked_request_whose_framing_comes_byte_by_byte(served: Served) -> None:
+    def apart(data: bytes) -> list[bytes]:
+        return [bytes([byte]) for byte in data]
+
+    head = b"POST /v2/models/add/infer HTTP/1.1\r\nHost: test\r\n"
+    size, rest = b"%x;x=y\r\n" % 50, b"%x\r\n" % (len(JSON) - 50)
+    pieces = [head, *apart(b"Transfer-Encoding: chunked\r\n\r\n" + size), JSON[:50]]
+    pieces += [*apart(b"\r\n" + rest), JSON[50:], *apart(b"\r\n0\r\nA: b\r\n\r\n")]
     with served.connect() as connection:
-        connection.send_apart(data[:head], *(bytes([byte]) for byte in data[head:]))
+        connection.send_apart(*pieces)
         assert connection.answer().outputs()["Y"].tolist() == [[11, 22, 33, 44]]
 
 

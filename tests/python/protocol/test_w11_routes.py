@@ -311,9 +311,17 @@ def test_the_date(served: Served) -> None:
 
 @pytest.mark.parametrize(
     "content_type",
-    [None, "application/json", "application/json; charset=utf-8", "application/octet-stream", "text/plain", "*/*", "",
-     "application/x-www-form-urlencoded"],
-)  # fmt: skip
+    [
+        None,
+        "application/json",
+        "application/json; charset=utf-8",
+        "application/octet-stream",
+        "text/plain",
+        "*/*",
+        "",
+        "application/x-www-form-urlencoded",
+    ],
+)
 def test_any_content_type_is_read_as_the_protocol(content_type: str | None, served: Served) -> None:
     headers = [] if content_type is None else [("Content-Type", content_type)]
     answer = served.ask(wire.request("POST", "/v2/models/add/infer", BODY, headers))

@@ -350,6 +350,20 @@ class Connection:
         assert rest == b"", f"bytes behind the last answer: {rest[:300]!r}"
 
 
+def split_answers(data: bytes) -> list[Answer]:
+    """All answers in what a connection gave until its end; interim ones are left out."""
+    ours, theirs = socket.socketpair()
+    connection = Connection.__new__(Connection)
+    with ours, theirs:
+        ours.settimeout(GUARD_S)
+        connection.socket, connection._got = ours, data
+        theirs.shutdown(socket.SHUT_WR)
+        answers = []
+        while connection._got:
+            answers.append(connection.answer(skip_continue=True))
+        return answers
+
+
 def ask(address: Address, data: bytes) -> Answer:
     """One request on a connection of its own."""
     with Connection(address) as connection:

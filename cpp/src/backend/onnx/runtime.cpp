@@ -51,6 +51,14 @@ runtime& runtime::get(const runtime_options& options, log_sink& log) {
     return *made;
 }
 
+std::string runtime::loaded_version() {
+    library_table& table = libraries();
+    const std::lock_guard lock(table.mutex);
+    for (const auto& [path, made] : table.runtimes)
+        if (made != nullptr) return made->api().version;
+    return {};
+}
+
 runtime::runtime(const std::string& library, unsigned threads, log_sink& log)
     : threads_(threads), process_(process_id()), api_(load_api(library)) {
     const log_attachment listening(logs_, log);

@@ -18,6 +18,9 @@ public:
     /// runtime_version_error; a later call tries again.
     static runtime& get(const runtime_options& options, log_sink& log);
 
+    /// Version of the library that this process has loaded; "" while there is none.
+    static std::string loaded_version();
+
     runtime(const runtime&) = delete;
     runtime& operator=(const runtime&) = delete;
 

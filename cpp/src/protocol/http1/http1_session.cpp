@@ -108,8 +108,14 @@ void http1_session::consume(std::size_t n) noexcept {
     searched_ = 0;
 }
 
+/// Some clients send an empty line behind a body (RFC 9112, 2.2).
+void http1_session::skip_empty_lines() noexcept {
+    while (unread().starts_with("\r\n")) consume(2);
+}
+
 bool http1_session::read_head(time_point now) {
-    if (!incoming_open_ && (begin_ == end_ || at_request_limit())) return false;
+    if (!incoming_open_) skip_empty_lines();
+    if (!incoming_open_ && (begin_ == end_ || unread() == "\r" || at_request_limit())) return false;
     if (!incoming_open_) read_deadline_ = now + context_.bounds.header_timeout;
     http1_exchange& x = incoming();
     // Parsing starts again at the last complete line: without a new line's end there is nothing to find.
@@ -193,10 +199,10 @@ bool http1_session::read_chunks(time_point now) {
     return true;
 }
 
-bool http1_session::on_chunk(std::string_view bytes) {
+bool http1_session::on_chunk(std::string_view bytes, std::uint64_t left) {
     http1_exchange& x = *exchanges_.back();
     const std::size_t limit = context_.bounds.max_body_bytes;
-    if (bytes.size() > limit - x.body_size) {
+    if (left > limit - x.body_size) {  // refused before it is read
         chunk_failure_ = {errc::too_large, "the body is over the limit of " + std::to_string(limit) + " bytes"};
         return false;
     }
@@ -243,7 +249,7 @@ void http1_session::refuse(const error& why, time_point now) noexcept {
     x.now = http1_exchange::stage::handling;
     stop_reading();
     lingers_ = true;
-    context_.handler.refuse(why, x.response);
+    context_.handler.refuse(why, x);
     x.complete();
 }
 
@@ -315,7 +321,7 @@ void http1_session::answered(http1_exchange& x) noexcept {
     if (!x.lease.resize(x.response.body_size())) {
         x.response.clear();
         context_.handler.refuse({errc::unavailable, "the bytes of the answers in flight are at their limit; try again"},
-                                x.response);
+                                x);
     }
     x.lay_out(x.last);
     host_.session_changed();

@@ -54,9 +54,10 @@ private:
 
     task_executor& home() noexcept override { return host_.home(); }
     void answered(http1_exchange& x) noexcept override;
-    bool on_chunk(std::string_view bytes) override;
+    bool on_chunk(std::string_view bytes, std::uint64_t left) override;
 
     void advance(time_point now);
+    void skip_empty_lines() noexcept;
     bool read_head(time_point now);
     bool begin_body(time_point now);
     bool read_body(time_point now);

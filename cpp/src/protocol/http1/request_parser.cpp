@@ -102,8 +102,8 @@ void request_parser::on_chunk_header_impl(std::uint64_t size, text extensions, c
     if (size == 0) in_trailer_ = true;
 }
 
-std::size_t request_parser::on_chunk_body_impl(std::uint64_t, text body, code& ec) {
-    if (!sink_.on_chunk({body.data(), body.size()})) ec = http::error::body_limit;
+std::size_t request_parser::on_chunk_body_impl(std::uint64_t remain, text body, code& ec) {
+    if (!sink_.on_chunk({body.data(), body.size()}, remain)) ec = http::error::body_limit;
     return body.size();
 }
 

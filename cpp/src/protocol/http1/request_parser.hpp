@@ -13,8 +13,9 @@ namespace asio_infer::http1 {
 /// Where the parser puts the bytes of a chunked body.
 class chunk_sink {
 public:
-    /// False ends the parsing; the sink knows why.
-    virtual bool on_chunk(std::string_view bytes) = 0;
+    /// The next bytes of a chunk, of which `left` are still to come, these included. False ends the parsing; the sink
+    /// knows why.
+    virtual bool on_chunk(std::string_view bytes, std::uint64_t left) = 0;
 
 protected:
     ~chunk_sink() = default;

@@ -65,10 +65,10 @@ struct fake_handler final : request_handler {
         open.push_back(&x);
         if (answers_at_once) answer(x, seen.back().target);
     }
-    void refuse(const error& e, response_message& response) noexcept override {
+    void refuse(const error& e, exchange& x) noexcept override {
         refused.push_back(e);
-        response.status = status_of(e.code).http;
-        response.text = e.message;
+        x.response.status = status_of(e.code).http;
+        x.response.text = e.message;
     }
 
     /// Answers the request, which need not be the oldest.

@@ -104,6 +104,15 @@ TEST_CASE("a chunked body may reach the limit and not pass it") {
     }
 }
 
+TEST_CASE("a chunk that goes over the limit is refused before it is read") {
+    session_fixture f(with_body_limit(1000));
+    f.feed(chunked("/", "3e8\r\n") + pattern(1000) + "\r\n1\r\nx");
+    check_refusal(f, 413);
+    session_fixture g(with_body_limit(1000));
+    g.feed(chunked("/", "3e9\r\nx"));
+    check_refusal(g, 413);
+}
+
 TEST_CASE("a body takes its share of the budget, and its answer takes its place") {
     session_fixture f({}, 10'000);
     f.feed("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 6000\r\n\r\n");

@@ -11,7 +11,8 @@ using http1::request_parser;
 namespace {
 
 struct collecting_sink final : http1::chunk_sink {
-    bool on_chunk(std::string_view bytes) override {
+    bool on_chunk(std::string_view bytes, std::uint64_t left) override {
+        CHECK(left >= bytes.size());
         if (body.size() + bytes.size() > limit) return false;
         body.append(bytes);
         return true;

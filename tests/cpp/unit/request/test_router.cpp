@@ -191,8 +191,10 @@ TEST_CASE("refuse answers, counts and logs what the protocol refuses") {
     router_world world;
     world.access_log = true;
     router under_test = world.make_router();
-    response_message response;
-    under_test.refuse({errc::header_too_large, "too much"}, response);
+    received client;
+    short_lived_exchange x(world.home, client);
+    response_message& response = x.response;
+    under_test.refuse({errc::header_too_large, "too much"}, x);
     CHECK(response.status == 431);
     CHECK(response.text == "too much");
     CHECK(response.request_id.size() == 32);
@@ -201,6 +203,16 @@ TEST_CASE("refuse answers, counts and logs what the protocol refuses") {
     CHECK(world.refused(errc::header_too_large) == 1);
     REQUIRE(world.log.lines.size() == 1);
     CHECK(world.log.lines[0] == "request refused error=too much status=431 request_id=" + response.request_id);
+}
+
+TEST_CASE("a refused request keeps the id that its client gave it") {
+    router_world world;
+    router under_test = world.make_router();
+    received client;
+    short_lived_exchange x(world.home, client);
+    x.request.headers.add(header::request_id, "from-the-client");
+    under_test.refuse({errc::too_large, "too much"}, x);
+    CHECK(x.response.request_id == "from-the-client");
 }
 
 TEST_CASE("the access log is off by default and has one record for each answer") {

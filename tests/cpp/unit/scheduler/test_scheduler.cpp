@@ -243,6 +243,39 @@ TEST_CASE("a waiting call can be cancelled, a running one ends normally") {
     CHECK(f.answers.outcome(1) == "a=2");
 }
 
+TEST_CASE("a run that closing interrupts is answered with why the model was closed") {
+    fixture f;
+    f.submit("a", 1);
+    f.submit("b", 2);
+    f.home.run_all();
+    f.submit("c", 3);
+    f.served->close({errc::unavailable, "stopping"}, true);
+    CHECK(f.model->interrupted);
+    run_job& job = *std::exchange(f.model->held, nullptr);
+    job.outcome = error{errc::cancelled, "cancelled"};
+    job.receiver->on_run_done(job);
+    CHECK(f.answers.outcomes() == texts{"stopping", "stopping", "stopping"});
+    CHECK(f.model->held == nullptr);
+    CHECK(f.served->stats().running == 0);
+}
+
+TEST_CASE("an interruption ends the members of a failed batch that have not run alone yet") {
+    fixture f;
+    f.model->poison = 2;
+    for (const int value : {1, 2, 3}) f.submit(std::to_string(value), value);
+    f.home.run_all();
+    f.model->release();  // the batch fails; the first of its members runs alone
+    REQUIRE(f.model->batches.back() == 1);
+    f.served->close({errc::unavailable, "stopping"}, true);
+    run_job& job = *std::exchange(f.model->held, nullptr);
+    job.outcome = error{errc::cancelled, "cancelled"};
+    job.receiver->on_run_done(job);
+    CHECK(f.answers.outcomes() == texts{"stopping", "stopping", "stopping"});
+    CHECK(f.model->held == nullptr);
+    CHECK(f.served->stats().running == 0);
+    CHECK(f.served->stats().pending == 0);
+}
+
 TEST_CASE("closing answers what waits; what runs ends normally") {
     fixture f;
     f.submit("a", 1);
