@@ -83,11 +83,14 @@ class SignalEvents(Events):
 def run_interruptibly(work: Callable[[], None], on_interrupt: Callable[[], None], events: Events) -> None:
     """Run `work` in a thread of its own; the first signal or KeyboardInterrupt meanwhile calls `on_interrupt`.
 
-    `on_interrupt` makes `work` end soon. Its end is waited for in any case.
+    `on_interrupt` makes `work` end soon. Its end is waited for in any case. While the interpreter ends there are no new
+    threads: then `work` runs in this one.
 
     Raises:
         BaseException: What `work` raised, or what a signal handler raised.
     """
+    if sys.is_finalizing():
+        return work()
     failures: list[BaseException] = []
     done = threading.Event()
 
@@ -101,7 +104,10 @@ def run_interruptibly(work: Callable[[], None], on_interrupt: Callable[[], None]
             events.put(None)
 
     thread = threading.Thread(target=run, name="asio_infer-stop", daemon=True)
-    thread.start()
+    try:
+        thread.start()
+    except RuntimeError:  # at exit, from Python 3.12 on
+        return work()
     interrupted: BaseException | None = None
     while not done.is_set():
         try:

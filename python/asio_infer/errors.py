@@ -83,7 +83,7 @@ class QueueFull(AsioInferError):
 
 
 class ModelError(AsioInferError):
-    """The run of the model failed."""
+    """The model failed: it could not be loaded, or a run of it failed."""
 
     code = "model_error"
     http_status = 500

@@ -128,7 +128,8 @@ class Server:
 
         Raises:
             AlreadyExists: This name and version is registered.
-            InvalidRequest: A bad name or option, or a model that cannot be loaded.
+            InvalidRequest: A bad name or option, or a path that is no file.
+            ModelError: ONNX Runtime refuses the model; the text has its reason.
             ImportError: No ONNX Runtime is installed; `RuntimeVersionError` if it cannot be used.
             TypeError: An argument has the wrong type.
         """

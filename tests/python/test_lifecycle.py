@@ -170,6 +170,7 @@ RUNNING = """
     import asio_infer as ai
     server = ai.Server(port=0, log=ai.Log(level="off"))
     server.register("echo", ai.Identity(shape=(-1, 4)))
+    server.register("wide", ai.Identity(shape=(-1, 9999)))
     server.register("slow", ai.Identity(shape=(-1, 4), delay_s=0.5))
     server.register("stuck", ai.Identity(shape=(-1, 4), delay_s=60), warmup=False)
     server.start()
@@ -196,7 +197,7 @@ RUNNING = """
         ("background('stuck'); time.sleep(0.05); sys.exit(8)", 8),
         ("threading.Thread(target=server.wait, daemon=True).start(); sys.exit(9)", 9),
         ("server.self = server; del server; sys.exit(10)", 10),
-        ("keep = server.infer('echo', {'INPUT0': [[1.0] * 4] * 9999}); sys.exit(11)", 11),
+        ("keep = server.infer('wide', {'INPUT0': [[1.0] * 9999]}); sys.exit(11)", 11),
         ("other = ai.Server(port=0, log='logging'); other.start(); sys.exit(12)", 12),
         ("atexit.register(lambda: server.infer('echo', x)); sys.exit(13)", 13),
         ("atexit.register(server.stop); sys.exit(14)", 14),

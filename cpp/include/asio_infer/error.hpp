@@ -23,7 +23,7 @@ enum class errc : std::uint8_t {
     expectation_failed,      ///< an Expect header other than 100-continue
     queue_full,              ///< the model's queue is at its limit
     header_too_large,        ///< the header is over its limit
-    model_error,             ///< the run of the model failed
+    model_error,             ///< the model could not be loaded, or its run failed
     internal,                ///< a fault of this program
     not_implemented,         ///< a transfer coding or feature that is not supported
     bad_upstream,            ///< another server answered wrongly

@@ -3,6 +3,7 @@
 import itertools
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -75,7 +76,7 @@ def many_clients(server: Served, clients: int, rounds: int, window: int) -> list
             seen.extend(pipeline(server.address, rng.integers(1, 6, window).tolist(), range(number, number + window)))
 
     starts = [100_000 * (i + 1) for i in range(clients)]
-    together(*(lambda start=start: client(start) for start in starts))  # type: ignore[misc]
+    together(*(partial(client, start) for start in starts))
     return seen
 
 
@@ -101,7 +102,7 @@ def test_one_request_each_from_many_connections(batched: Served) -> None:
         answer = batched.ask(reveal(number, 1 + number % 3, form=number % 4))
         seen.append(check(answer, number, 1 + number % 3))
 
-    together(*(lambda n=n: client(n) for n in itertools.islice(NUMBERS, 24)))  # type: ignore[misc]
+    together(*(partial(client, number) for number in itertools.islice(NUMBERS, 24)))
     assert max(seen) <= 8
 
 
@@ -304,7 +305,7 @@ def big_small_big(server: Served, rounds: int, clients: int) -> None:
                     answer = connection.ask(reveal(number * 3 + rows, rows, form=number % 4, model="eager"))
                     assert check(answer, number * 3 + rows, rows) <= 8
 
-    together(*(lambda i=i: client(1000 * i) for i in range(clients)))  # type: ignore[misc]
+    together(*(partial(client, 1000 * i) for i in range(clients)))
 
 
 def test_a_small_batch_between_large_ones(batched: Served) -> None:

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "backend/onnx/element_types.hpp"
+#include "core/escape.hpp"
 
 namespace asio_infer::ort {
 namespace {
@@ -76,7 +77,8 @@ void read_dims(const ort_api& api, const OrtTensorTypeAndShapeInfo* info, tensor
     check(api, api.GetSymbolicDimensions(info, symbols.data(), rank));
     for (std::size_t i = 0; i < rank; ++i) {
         if (spec.shape[i] < 0) spec.shape[i] = -1;
-        spec.symbols.emplace_back(spec.shape[i] < 0 && symbols[i] != nullptr ? symbols[i] : "");
+        const bool named = spec.shape[i] < 0 && symbols[i] != nullptr && is_utf8(symbols[i]);
+        spec.symbols.emplace_back(named ? symbols[i] : "");
     }
 }
 
@@ -128,6 +130,8 @@ std::string read_name(const runtime& rt, const OrtSession* session, const value_
     const auto free_text = [&rt](char* text) { take_status(rt.api(), rt.api().AllocatorFree(rt.allocator(), text)); };
     const std::unique_ptr<char, decltype(free_text)> text(get<char*>(api, list.name, session, index, rt.allocator()),
                                                           free_text);
+    if (!is_utf8(text.get()))  // the file format does not see to it, and no protocol could carry it
+        throw exception(errc::invalid_request, "the name of a tensor, '" + printable(text.get()) + "', is not UTF-8");
     return text.get();
 }
 

@@ -115,6 +115,7 @@ struct fixture {
         served->open();
     }
     ~fixture() {
+        answers.done.clear();  // calls keep their model
         served.reset();
         workers.run_all();
     }
