@@ -80,12 +80,12 @@ TEST_CASE("method, target and the headers that later stages read") {
     }
 }
 
-TEST_CASE("repeated headers are counted and keep their first value") {
+TEST_CASE("repeated headers are counted, and their values are one list") {
     parser_fixture f;
     f.parse(start + "Host: a\r\nHost: b\r\nX-Request-Id: 1\r\nx-request-id: 2\r\nx-request-id: 3\r\n\r\n");
-    CHECK(f[header::host] == "a");
+    CHECK(f[header::host] == "a, b");
     CHECK(f.request.headers.count(header::host) == 2);
-    CHECK(f[header::request_id] == "1");
+    CHECK(f[header::request_id] == "1, 2, 3");
     CHECK(f.request.headers.count(header::request_id) == 3);
 }
 
