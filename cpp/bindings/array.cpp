@@ -90,8 +90,8 @@ dtype accepted_type(const py::dtype& type, std::string_view input, const dtype* 
     if (*given == dtype::uint16 && *wanted == dtype::bf16) {
         return dtype::bf16;
     }
-    throw_python(PyExc_TypeError, input_text(input) + ": dtype " + describe(type) + " is " +
-                                      std::string(name(*given)) + ", the model takes " + std::string(name(*wanted)));
+    throw_python(PyExc_TypeError, input_text(input) + ": dtype " + describe(type) + " is " + std::string(name(*given)) +
+                                      ", the model takes " + std::string(name(*wanted)));
 }
 
 shape shape_of(const py::array& array) {
@@ -115,8 +115,7 @@ buffer copy_numbers(const py::array& array) {
         return std::move(memory).share();
     }
     const py::dtype type = array.dtype();
-    const py::dtype native =
-        type.byteorder() == '>' ? py::dtype::from_args(type.attr("newbyteorder")("<")) : type;
+    const py::dtype native = type.byteorder() == '>' ? py::dtype::from_args(type.attr("newbyteorder")("<")) : type;
     const std::vector<py::ssize_t> dims(array.shape(), array.shape() + array.ndim());
     // numpy copies, whatever the strides, and lets other Python threads run meanwhile.
     py::array view(native, dims, memory.data(), py::none());

@@ -87,8 +87,9 @@ void register_model_options(py::module_& m) {
         .def_readwrite("version", &model_options::version)
         .def_readwrite("backend", &model_options::backend)
         .def_readwrite("path", &model_options::path)
-        .def("set_bytes", [](model_options& options, const py::bytes& content) { options.bytes = bytes_of(content); },
-             py::arg("content"))
+        .def(
+            "set_bytes", [](model_options& options, const py::bytes& content) { options.bytes = bytes_of(content); },
+            py::arg("content"))
         .def_readwrite("instances", &model_options::instances)
         .def_readwrite("batching", &model_options::batching)
         .def_readwrite("queue", &model_options::queue)

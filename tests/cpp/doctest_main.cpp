@@ -14,7 +14,9 @@ struct count_selected : doctest::IReporter {
     explicit count_selected(const doctest::ContextOptions&) {}
     void report_query(const doctest::QueryData&) override {}
     void test_run_start() override {}
-    void test_run_end(const doctest::TestRunStats& stats) override { selected_tests = stats.numTestCasesPassingFilters; }
+    void test_run_end(const doctest::TestRunStats& stats) override {
+        selected_tests = stats.numTestCasesPassingFilters;
+    }
     void test_case_start(const doctest::TestCaseData&) override {}
     void test_case_reenter(const doctest::TestCaseData&) override {}
     void test_case_end(const doctest::CurrentTestCaseStats&) override {}

@@ -30,9 +30,9 @@ public:
     /// until on_run_done. One member: its tensors are the run's inputs as they are. Several: rows are joined along
     /// axis 0 in this order.
     std::vector<infer_call*> members;
-    std::uint32_t rows = 1;               ///< the sum of the members' rows
-    std::vector<std::uint32_t> outputs;   ///< model outputs to compute, ascending: the union of what members want
-    bool run_inline = false;              ///< may block the calling thread: it is short, or the caller waits anyway
+    std::uint32_t rows = 1;              ///< the sum of the members' rows
+    std::vector<std::uint32_t> outputs;  ///< model outputs to compute, ascending: the union of what members want
+    bool run_inline = false;             ///< may block the calling thread: it is short, or the caller waits anyway
     run_receiver* receiver = nullptr;
 
     /// Set by the backend: one tensor per entry of `outputs`, of all rows, or why the run failed.

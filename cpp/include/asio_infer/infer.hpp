@@ -38,11 +38,11 @@ struct requested_output {
 /// An inference as a client states it, whatever protocol it came by.
 struct infer_request {
     std::string id;
-    parameter_list parameters;          ///< without timeout and binary_data_output, which have members
-    std::vector<named_tensor> inputs;   ///< in the client's order
+    parameter_list parameters;              ///< without timeout and binary_data_output, which have members
+    std::vector<named_tensor> inputs;       ///< in the client's order
     std::vector<requested_output> outputs;  ///< empty: all outputs of the model
-    bool binary_output = false;         ///< what outputs that do not say get (binary_data_output)
-    std::uint64_t timeout_us = 0;       ///< 0: none of its own
+    bool binary_output = false;             ///< what outputs that do not say get (binary_data_output)
+    std::uint64_t timeout_us = 0;           ///< 0: none of its own
 };
 
 class infer_call;
@@ -68,13 +68,14 @@ public:
     /// Set by validation ("bind"): the request's tensors at the model's input positions, and which of the model's
     /// outputs are wanted, in the order of the answer.
     struct bound_output {
-        std::uint32_t index;      ///< into model_spec::outputs
+        std::uint32_t index;  ///< into model_spec::outputs
         bool binary;
         std::uint32_t classification;
     };
-    boost::container::small_vector<const tensor*, 4> inputs;  ///< by model input; null where an optional one is left out
+    boost::container::small_vector<const tensor*, 4>
+        inputs;  ///< by model input; null where an optional one is left out
     boost::container::small_vector<bound_output, 4> outputs;
-    std::uint32_t rows = 1;  ///< the leading dim in a batched model, otherwise 1
+    std::uint32_t rows = 1;   ///< the leading dim in a batched model, otherwise 1
     bool runs_alone = false;  ///< gives an input that has no batch axis, which cannot be joined with another's
 
     std::shared_ptr<served_model> model;  ///< keeps it loaded while the call lives

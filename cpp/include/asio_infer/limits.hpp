@@ -8,7 +8,7 @@ namespace asio_infer {
 
 /// Every bound of the server in one place. Sizes in bytes. Reasons:
 struct limits {
-    std::size_t max_body_bytes = std::size_t{64} << 20;  ///< as Triton's default; a larger tensor is one setting away
+    std::size_t max_body_bytes = std::size_t{64} << 20;    ///< as Triton's default; a larger tensor is one setting away
     std::size_t max_header_bytes = std::size_t{32} << 10;  ///< room for proxies' tokens, small enough per connection
     std::size_t max_json_depth = 100;                      ///< a tensor of rank 64 in its envelope fits
     std::size_t max_pipelined_requests = 64;               ///< answers that one connection may have outstanding

@@ -27,9 +27,7 @@ public:
     std::span<const std::byte> bytes() const noexcept { return bytes_; }
     /// A part of these bytes that shares their owner. Precondition: offset + count <= size().
     buffer slice(std::size_t offset, std::size_t count) const { return {owner_, bytes_.subspan(offset, count)}; }
-    bool aligned() const noexcept {
-        return reinterpret_cast<std::uintptr_t>(bytes_.data()) % tensor_alignment == 0;
-    }
+    bool aligned() const noexcept { return reinterpret_cast<std::uintptr_t>(bytes_.data()) % tensor_alignment == 0; }
     /// Whether nobody else keeps these bytes, so that they may be given away.
     bool sole_owner() const noexcept { return owner_.use_count() == 1; }
 

@@ -23,8 +23,8 @@ class exchange {
 public:
     request_message request;
     response_message response;
-    time_point arrived{};                  ///< when the request was complete
-    std::unique_ptr<operation> pending;    ///< owned here so that the client's leaving can reach it
+    time_point arrived{};                ///< when the request was complete
+    std::unique_ptr<operation> pending;  ///< owned here so that the client's leaving can reach it
 
     /// The thread of the connection, where complete() must be called.
     virtual task_executor& home() noexcept = 0;

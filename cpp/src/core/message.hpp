@@ -21,8 +21,7 @@ enum class header : std::uint8_t {
     request_id,
 };
 inline constexpr std::array<std::string_view, 6> header_names{
-    "host",         "content-type", "content-encoding", "accept-encoding", "inference-header-content-length",
-    "x-request-id",
+    "host", "content-type", "content-encoding", "accept-encoding", "inference-header-content-length", "x-request-id",
 };
 
 /// The headers of one request that are in `header_names`. Reused from request to request.
@@ -60,7 +59,7 @@ struct request_message {
     std::string method_name;  ///< as sent, for messages
     std::string target;       ///< origin form: path and query, still percent-encoded
     header_values headers;
-    buffer body;              ///< aligned to tensor_alignment where its binary part starts
+    buffer body;  ///< aligned to tensor_alignment where its binary part starts
 };
 
 /// An answer. `text` and then `parts` are its body; parts leave from where they are.

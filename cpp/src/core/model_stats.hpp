@@ -55,17 +55,17 @@ struct run_of_size {
 /// Everything that is counted about one version of a model. Written by its scheduler and the request stage, read by
 /// the statistics and metrics. All members are atomic; no lock.
 struct model_stats {
-    timed_count success;        ///< requests answered with a result; ns from arrival to result
-    timed_count fail;           ///< requests answered with an error
+    timed_count success;  ///< requests answered with a result; ns from arrival to result
+    timed_count fail;     ///< requests answered with an error
     std::array<std::atomic<std::uint64_t>, errc_count> failures{};  ///< `fail` by errc
-    timed_count queue;          ///< successful requests; ns from queued to run start
-    timed_count compute_input;  ///< gathering inputs
-    timed_count compute_infer;  ///< the runtime's part
-    timed_count compute_output; ///< fetching and splitting outputs
-    std::atomic<std::uint64_t> inferences{0};   ///< rows of successful requests
-    std::atomic<std::uint64_t> executions{0};   ///< runs
-    std::atomic<std::int64_t> pending{0};       ///< requests in the queue, not running
-    std::atomic<std::int64_t> running{0};       ///< requests in a run
+    timed_count queue;                                ///< successful requests; ns from queued to run start
+    timed_count compute_input;                        ///< gathering inputs
+    timed_count compute_infer;                        ///< the runtime's part
+    timed_count compute_output;                       ///< fetching and splitting outputs
+    std::atomic<std::uint64_t> inferences{0};         ///< rows of successful requests
+    std::atomic<std::uint64_t> executions{0};         ///< runs
+    std::atomic<std::int64_t> pending{0};             ///< requests in the queue, not running
+    std::atomic<std::int64_t> running{0};             ///< requests in a run
     std::atomic<std::uint64_t> last_inference_ms{0};  ///< wall clock, ms since 1970
     histogram<latency_bounds_s.size()> request_seconds{latency_bounds_s};
     histogram<latency_bounds_s.size()> queue_seconds{latency_bounds_s};
@@ -86,7 +86,7 @@ struct server_stats {
     std::atomic<std::int64_t> connections_open{0};
     std::atomic<std::uint64_t> connections_refused{0};  ///< over the limit
     std::atomic<std::uint64_t> requests{0};
-    std::array<std::atomic<std::uint64_t>, 6> responses{};  ///< by status class; [0] is unused
+    std::array<std::atomic<std::uint64_t>, 6> responses{};         ///< by status class; [0] is unused
     std::array<std::atomic<std::uint64_t>, errc_count> refused{};  ///< requests that failed before a model was found
     std::atomic<std::uint64_t> bytes_received{0};
     std::atomic<std::uint64_t> bytes_sent{0};

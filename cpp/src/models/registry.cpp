@@ -99,7 +99,8 @@ result<void> check_model_name(std::string_view name) {
         return bad("has 1 to 256 bytes; this one has " + std::to_string(name.size()));
     if (name == "." || name == "..") return bad("cannot be '.' or '..'");
     if (!is_utf8(name)) return bad("is UTF-8; this one is not");
-    if (std::any_of(name.begin(), name.end(), is_forbidden) || has_c1_control(name)) return bad("has no '/', '\\' or control characters");
+    if (std::any_of(name.begin(), name.end(), is_forbidden) || has_c1_control(name))
+        return bad("has no '/', '\\' or control characters");
     return {};
 }
 

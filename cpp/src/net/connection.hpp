@@ -44,8 +44,8 @@ private:
     task_executor& home_;
     boost::asio::basic_waitable_timer<clock, boost::asio::wait_traits<clock>, executor> changed_;  ///< wakes run()
     std::unique_ptr<session> session_;
-    bool in_session_ = false;       ///< a call of ours is in the session: flush when it returns
-    bool waiting_writable_ = false; ///< the socket's buffer is full; its handler goes on
+    bool in_session_ = false;        ///< a call of ours is in the session: flush when it returns
+    bool waiting_writable_ = false;  ///< the socket's buffer is full; its handler goes on
     bool send_ended_ = false;
     bool failed_ = false;
 };

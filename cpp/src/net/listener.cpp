@@ -122,8 +122,7 @@ connection::awaitable<void> listener::accept_from(acceptor& source) {
 
 void listener::accepted(connection::socket_type socket, target& where) {
     stats_.connections_accepted.fetch_add(1, std::memory_order_relaxed);
-    if (stats_.connections_open.load(std::memory_order_relaxed) >=
-        static_cast<std::int64_t>(bounds_.max_connections)) {
+    if (stats_.connections_open.load(std::memory_order_relaxed) >= static_cast<std::int64_t>(bounds_.max_connections)) {
         stats_.connections_refused.fetch_add(1, std::memory_order_relaxed);
         return;  // closes it
     }

@@ -31,7 +31,7 @@ private:
     boost::asio::io_context context_;
     std::optional<boost::asio::executor_work_guard<boost::asio::io_context::executor_type>> work_;
     std::thread thread_;
-    std::mutex mutex_;           ///< guards the list below
+    std::mutex mutex_;  ///< guards the list below
     task* first_ = nullptr;
     task* last_ = nullptr;
 };

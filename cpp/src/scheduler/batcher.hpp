@@ -13,10 +13,10 @@
 namespace asio_infer {
 
 struct batcher_limits {
-    std::uint32_t max_rows = 0;                ///< most rows in one run; 0: every request runs alone
-    clock::duration max_delay{0};              ///< how long a batch may wait to fill while an instance is idle
-    std::uint32_t max_queue = 256;             ///< requests that may wait
-    clock::duration queue_timeout{0};          ///< longest wait of a request; 0: none
+    std::uint32_t max_rows = 0;        ///< most rows in one run; 0: every request runs alone
+    clock::duration max_delay{0};      ///< how long a batch may wait to fill while an instance is idle
+    std::uint32_t max_queue = 256;     ///< requests that may wait
+    clock::duration queue_timeout{0};  ///< longest wait of a request; 0: none
     std::uint32_t instances = 1;
 };
 
@@ -29,9 +29,9 @@ struct batcher_limits {
 ///   instance_idle(i)     a run is over
 ///   (the clock)          resume() itself looks at `now`
 ///
-/// Work-conserving: with an idle instance and no turn open, a request runs at once, unless max_delay asks to wait. Order
-/// is first come, first served; a batch takes the oldest request and then, in order, those that may share its run and
-/// still fit. Expired requests are never dispatched.
+/// Work-conserving: with an idle instance and no turn open, a request runs at once, unless max_delay asks to wait.
+/// Order is first come, first served; a batch takes the oldest request and then, in order, those that may share its run
+/// and still fit. Expired requests are never dispatched.
 class batcher {
 public:
     struct action {

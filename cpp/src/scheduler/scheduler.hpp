@@ -19,8 +19,8 @@ namespace asio_infer {
 
 struct scheduler_options {
     batcher_limits limits;
-    std::chrono::nanoseconds inline_max{0};       ///< runs up to this may happen on a network thread
-    std::vector<double> measured_run_seconds;     ///< from the warm-up: seeds the estimate
+    std::chrono::nanoseconds inline_max{0};    ///< runs up to this may happen on a network thread
+    std::vector<double> measured_run_seconds;  ///< from the warm-up: seeds the estimate
 };
 
 /// A model in service: the batcher's shell. Threads meet here and nowhere else, by one rule: a short mutex around the
@@ -66,7 +66,7 @@ private:
     struct turn_end final : task {
         void run() noexcept override;
         scheduler* owner = nullptr;
-        model_ptr keep_alive;      ///< set while it is posted
+        model_ptr keep_alive;  ///< set while it is posted
         task_executor* home = nullptr;
     };
 

@@ -23,8 +23,8 @@ void check_range(const char* what, double value, double least, double most) {
     if (value >= least && value <= most) return;  // false for NaN
     std::string text = std::to_string(value);
     if (std::isfinite(value) && value == std::floor(value)) text.erase(text.find('.'));
-    refuse(std::string(what) + " is " + text + "; it must be from " +
-           std::to_string(static_cast<std::int64_t>(least)) + " to " + std::to_string(static_cast<std::int64_t>(most)));
+    refuse(std::string(what) + " is " + text + "; it must be from " + std::to_string(static_cast<std::int64_t>(least)) +
+           " to " + std::to_string(static_cast<std::int64_t>(most)));
 }
 
 clock::duration to_duration(double seconds) {

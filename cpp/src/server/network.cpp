@@ -18,8 +18,9 @@ std::vector<listener::target> network::targets() {
     for (const auto& each : members_) {
         member* const m = each.get();
         list.push_back({&m->thread.context(), [m](connection::socket_type socket) {
-                            boost::asio::post(m->thread.context(),
-                                              [m, moved = std::move(socket)]() mutable { m->group.add(std::move(moved)); });
+                            boost::asio::post(m->thread.context(), [m, moved = std::move(socket)]() mutable {
+                                m->group.add(std::move(moved));
+                            });
                         }});
     }
     return list;

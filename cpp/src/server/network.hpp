@@ -39,8 +39,7 @@ public:
 
 private:
     struct member {
-        member(session_factory& sessions, server_stats& stats)
-            : group(thread.context(), thread, sessions, stats) {}
+        member(session_factory& sessions, server_stats& stats) : group(thread.context(), thread, sessions, stats) {}
         io_thread thread;
         connection_group group;  ///< on `thread`
     };

@@ -1,5 +1,5 @@
-#include <asio_infer/server.hpp>
 #include <algorithm>
+#include <asio_infer/server.hpp>
 #include <atomic>
 #include <mutex>
 #include <thread>

@@ -1,5 +1,5 @@
-#include <asio_infer/server.hpp>
 #include <doctest/doctest.h>
+#include <asio_infer/server.hpp>
 
 #include <atomic>
 #include <cstring>
@@ -149,8 +149,7 @@ TEST_CASE("an answer that is larger than the socket's buffers waits for its read
 TEST_CASE("100 Continue") {
     echo_server s;
     test_client client = s.connect();
-    const std::string request =
-        post("/v2/models/echo/infer", infer_body("5", 1), "Expect: 100-continue\r\n");
+    const std::string request = post("/v2/models/echo/infer", infer_body("5", 1), "Expect: 100-continue\r\n");
     const std::size_t head = request.find("\r\n\r\n") + 4;
     client.send(request.substr(0, head));
     CHECK(client.read().status == 100);

@@ -89,8 +89,8 @@ inline std::vector<float> echo_of(const infer_call& call) {
 }
 
 inline std::string infer_body(const std::string& numbers, std::size_t count) {
-    return R"({"inputs":[{"name":"INPUT0","shape":[1,)" + std::to_string(count) +
-           R"(],"datatype":"FP32","data":[)" + numbers + "]}]}";
+    return R"({"inputs":[{"name":"INPUT0","shape":[1,)" + std::to_string(count) + R"(],"datatype":"FP32","data":[)" +
+           numbers + "]}]}";
 }
 
 /// A server on a free port of this machine.

@@ -1,11 +1,11 @@
 #pragma once
 
+#include <array>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/address_v4.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/read.hpp>
 #include <boost/asio/write.hpp>
-#include <array>
 #include <chrono>
 #include <cstdint>
 #include <stdexcept>
@@ -23,9 +23,8 @@ public:
     static constexpr std::chrono::seconds patience{20};
 
     explicit test_client(std::uint16_t port) {
-        finish("connect", [&](auto done) {
-            socket_.async_connect({boost::asio::ip::address_v4::loopback(), port}, done);
-        });
+        finish("connect",
+               [&](auto done) { socket_.async_connect({boost::asio::ip::address_v4::loopback(), port}, done); });
         socket_.set_option(boost::asio::ip::tcp::no_delay(true));
     }
 

@@ -13,8 +13,8 @@ namespace asio_infer::http1 {
 struct framing {
     enum class kind : std::uint8_t { none, length, chunked };
     kind body = kind::none;
-    std::size_t length = 0;        ///< for kind::length
-    bool expects_continue = false; ///< the client waits for "100 Continue" before it sends the body
+    std::size_t length = 0;         ///< for kind::length
+    bool expects_continue = false;  ///< the client waits for "100 Continue" before it sends the body
 };
 
 /// The second look at a header that the parser has accepted. Beast lets framings through that other servers read

@@ -28,7 +28,9 @@ class http1_exchange final : public exchange {
 public:
     enum class stage { receiving, handling, answered };
 
-    http1_exchange(exchange_owner& owner, byte_budget& budget) : lease(budget), owner_(owner) { head.request = &request; }
+    http1_exchange(exchange_owner& owner, byte_budget& budget) : lease(budget), owner_(owner) {
+        head.request = &request;
+    }
 
     task_executor& home() noexcept override { return owner_.home(); }
     void complete() noexcept override { owner_.answered(*this); }
@@ -49,10 +51,10 @@ public:
     stage now = stage::receiving;
     request_head head;
     framing body_framing;
-    unique_buffer body;          ///< receives the request's body
-    std::size_t body_size = 0;   ///< how much of it is there
-    byte_lease lease;            ///< for the body, then for the answer
-    bool last = false;           ///< the connection ends behind this answer
+    unique_buffer body;              ///< receives the request's body
+    std::size_t body_size = 0;       ///< how much of it is there
+    byte_lease lease;                ///< for the body, then for the answer
+    bool last = false;               ///< the connection ends behind this answer
     bool announce_continue = false;  ///< "100 Continue" is to be sent when this exchange is the next to be answered
 
 private:
@@ -60,10 +62,10 @@ private:
     bool has_body() const noexcept { return request.method != verb::head && response.status != 204; }
 
     exchange_owner& owner_;
-    std::string start_;        ///< status line, headers and, when merged, the body
-    bool merged_ = false;      ///< the body is inside start_
-    std::size_t total_ = 0;    ///< bytes of the whole answer
-    std::size_t sent_ = 0;     ///< of these, sent
+    std::string start_;      ///< status line, headers and, when merged, the body
+    bool merged_ = false;    ///< the body is inside start_
+    std::size_t total_ = 0;  ///< bytes of the whole answer
+    std::size_t sent_ = 0;   ///< of these, sent
     std::size_t continue_sent_ = 0;
 };
 

@@ -10,7 +10,7 @@ namespace asio_infer::http1 {
 
 namespace {
 
-constexpr std::size_t first_read_size = 4 * 1024;       ///< a small request with its header
+constexpr std::size_t first_read_size = 4 * 1024;  ///< a small request with its header
 constexpr std::size_t chunked_read_size = 64 * 1024;
 constexpr std::size_t first_chunked_body = 16 * 1024;
 constexpr std::size_t max_chunk_line = request_parser::max_chunk_extensions + 64;
@@ -76,10 +76,18 @@ void http1_session::advance(time_point now) {
     try {
         for (bool going_on = true; going_on && !dead_;) {
             switch (phase_) {
-                case phase::head: going_on = read_head(now); break;
-                case phase::body: going_on = read_body(now); break;
-                case phase::chunks: going_on = read_chunks(now); break;
-                case phase::discard: going_on = false; break;
+                case phase::head:
+                    going_on = read_head(now);
+                    break;
+                case phase::body:
+                    going_on = read_body(now);
+                    break;
+                case phase::chunks:
+                    going_on = read_chunks(now);
+                    break;
+                case phase::discard:
+                    going_on = false;
+                    break;
             }
         }
     } catch (const std::bad_alloc&) {
@@ -93,8 +101,7 @@ http1_exchange& http1_session::incoming() {
         if (!x) x = std::make_unique<http1_exchange>(static_cast<exchange_owner&>(*this), context_.budget);
         exchanges_.push_back(std::move(x));
         incoming_open_ = true;
-        parser_.emplace(exchanges_.back()->head, static_cast<chunk_sink&>(*this),
-                        context_.bounds.max_header_bytes);
+        parser_.emplace(exchanges_.back()->head, static_cast<chunk_sink&>(*this), context_.bounds.max_header_bytes);
     }
     return *exchanges_.back();
 }
@@ -388,8 +395,8 @@ void http1_session::deadline_passed(time_point now) noexcept {
     if (now >= write_deadline_ && something_to_send()) return peer_gone();
     if (now < read_deadline_) return;
     if (incoming_open_)
-        refuse({errc::request_timeout, phase_ == phase::head ? "the request's header came too slowly"
-                                                             : "the request's body came too slowly"},
+        refuse({errc::request_timeout,
+                phase_ == phase::head ? "the request's header came too slowly" : "the request's body came too slowly"},
                now);
     else
         peer_gone();  // idle, or its peer has had its time to read the last answer

@@ -80,7 +80,7 @@ private:
     std::vector<std::byte> in_;  ///< received and not yet parsed: [begin_, end_)
     std::size_t begin_ = 0;
     std::size_t end_ = 0;
-    std::size_t searched_ = 0;   ///< of the unread bytes, how many the parser has seen without finding a line's end
+    std::size_t searched_ = 0;  ///< of the unread bytes, how many the parser has seen without finding a line's end
 
     unique_buffer abandoned_body_;  ///< of a request that was given up: a read into it may still be under way
     byte_lease abandoned_lease_;
@@ -88,17 +88,17 @@ private:
     phase phase_ = phase::head;
     std::optional<request_parser> parser_;
     std::optional<error> chunk_failure_;
-    bool incoming_open_ = false;  ///< the last exchange is still being received
+    bool incoming_open_ = false;                             ///< the last exchange is still being received
     std::deque<std::unique_ptr<http1_exchange>> exchanges_;  ///< unanswered, oldest first
     std::unique_ptr<http1_exchange> spare_;
 
     bool dead_ = false;
     bool peer_finished_ = false;
     bool draining_ = false;
-    bool lingers_ = false;  ///< the peer may still be sending: read on after the last answer
-    time_point read_deadline_;                  ///< of the phase that the reading is in
+    bool lingers_ = false;      ///< the peer may still be sending: read on after the last answer
+    time_point read_deadline_;  ///< of the phase that the reading is in
     time_point write_deadline_ = no_deadline;
-    time_point now_{};                          ///< of the last event, for answers that come between events
+    time_point now_{};  ///< of the last event, for answers that come between events
 };
 
 class http1_factory final : public session_factory {

@@ -12,11 +12,16 @@ namespace {
 
 verb to_verb(http::verb method) noexcept {
     switch (method) {
-        case http::verb::get: return verb::get;
-        case http::verb::head: return verb::head;
-        case http::verb::post: return verb::post;
-        case http::verb::options: return verb::options;
-        default: return verb::other;
+        case http::verb::get:
+            return verb::get;
+        case http::verb::head:
+            return verb::head;
+        case http::verb::post:
+            return verb::post;
+        case http::verb::options:
+            return verb::options;
+        default:
+            return verb::other;
     }
 }
 
@@ -76,10 +81,14 @@ void request_parser::on_field_impl(field_type field, text name, text value, code
     const std::string_view content{value.data(), value.size()};
     header_values& headers = head_.request->headers;
     switch (field) {
-        case field_type::host: return headers.add(header::host, content);
-        case field_type::content_type: return headers.add(header::content_type, content);
-        case field_type::content_encoding: return headers.add(header::content_encoding, content);
-        case field_type::accept_encoding: return headers.add(header::accept_encoding, content);
+        case field_type::host:
+            return headers.add(header::host, content);
+        case field_type::content_type:
+            return headers.add(header::content_type, content);
+        case field_type::content_encoding:
+            return headers.add(header::content_encoding, content);
+        case field_type::accept_encoding:
+            return headers.add(header::accept_encoding, content);
         case field_type::content_length:
             if (head_.content_length_count++ == 0) head_.content_length.assign(content);
             return;
@@ -92,7 +101,8 @@ void request_parser::on_field_impl(field_type field, text name, text value, code
         case field_type::unknown:
             if (const auto known = other_header({name.data(), name.size()})) headers.add(*known, content);
             return;
-        default: return;
+        default:
+            return;
     }
 }
 

@@ -29,7 +29,8 @@ using texts = std::vector<std::string>;
 
 texts names_of(const std::vector<model_ptr>& models) {
     texts names;
-    for (const model_ptr& each : models) names.push_back(each->spec().name + ":" + std::to_string(each->spec().version));
+    for (const model_ptr& each : models)
+        names.push_back(each->spec().name + ":" + std::to_string(each->spec().version));
     return names;
 }
 
@@ -129,9 +130,9 @@ TEST_CASE("check_model_name") {
     const std::string wide = "\xc3\xa4";  // two bytes
     std::string longest;
     for (int i = 0; i < 128; ++i) longest += wide;
-    for (const std::string& name : {std::string("a"), std::string("a b"), std::string("..."), std::string(".a"),
-                                    std::string("a%2Fb"), std::string("\xe6\xa8\xa1\xe5\x9e\x8b"), longest,
-                                    std::string(256, 'x')}) {
+    for (const std::string& name :
+         {std::string("a"), std::string("a b"), std::string("..."), std::string(".a"), std::string("a%2Fb"),
+          std::string("\xe6\xa8\xa1\xe5\x9e\x8b"), longest, std::string(256, 'x')}) {
         CAPTURE(name);
         CHECK_FALSE(check_model_name(name).has_error());
     }

@@ -184,7 +184,8 @@ TEST_CASE("what is buffered of a header, a chunk's line or a trailer is bounded"
     limits l;
     l.max_header_bytes = 8'000;
     const std::string head = chunked("/", "");
-    for (const std::string& before : {std::string(), std::string("GET / HTTP/1.1\r\nX: "), head + "1;", head + "0\r\nX: "}) {
+    for (const std::string& before :
+         {std::string(), std::string("GET / HTTP/1.1\r\nX: "), head + "1;", head + "0\r\nX: "}) {
         session_fixture f(l);
         f.feed(before);
         const std::string endless(1'000, 'a');
@@ -198,8 +199,9 @@ TEST_CASE("what is buffered of a header, a chunk's line or a trailer is bounded"
 TEST_CASE("the client that waits for 100 Continue gets it, and then its answer") {
     for (const bool in_chunks : {false, true}) {
         session_fixture f;
-        const std::string request = in_chunks ? chunked("/", "", expecting)
-                                              : "POST / HTTP/1.1\r\nHost: h\r\n" + expecting + "Content-Length: 4\r\n\r\n";
+        const std::string request = in_chunks
+                                        ? chunked("/", "", expecting)
+                                        : "POST / HTTP/1.1\r\nHost: h\r\n" + expecting + "Content-Length: 4\r\n\r\n";
         f.feed(request);
         CHECK(f.host.changes > 0);
         f.send_all();

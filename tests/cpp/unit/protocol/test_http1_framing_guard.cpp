@@ -108,10 +108,14 @@ TEST_CASE("exactly one \"chunked\", in any case of its letters") {
 
 TEST_CASE("other transfer codings: 501 if unknown, 400 if chunked is among them in another place") {
     const std::pair<const char*, errc> rows[] = {
-        {"gzip", errc::not_implemented},        {"identity", errc::not_implemented},
-        {"", errc::not_implemented},            {"xchunked", errc::invalid_request},
-        {"chunked, chunked", errc::invalid_request}, {"chunked, identity", errc::invalid_request},
-        {"gzip, chunked", errc::invalid_request},    {"chunked;q=1", errc::invalid_request},
+        {"gzip", errc::not_implemented},
+        {"identity", errc::not_implemented},
+        {"", errc::not_implemented},
+        {"xchunked", errc::invalid_request},
+        {"chunked, chunked", errc::invalid_request},
+        {"chunked, identity", errc::invalid_request},
+        {"gzip, chunked", errc::invalid_request},
+        {"chunked;q=1", errc::invalid_request},
     };
     for (const auto& [text, code] : rows) {
         CAPTURE(text);
@@ -281,23 +285,22 @@ TEST_CASE("doubtful framings are refused, and nothing behind them becomes a requ
 
 TEST_CASE("doubtful request lines are refused") {
     const std::string lines[] = {
-        "GET / HTTP/1.1\nHost: h\r\n\r\n",       // line feed alone
-        "GET  / HTTP/1.1\r\nHost: h\r\n\r\n",    // two spaces
-        "GET / HTTP/1.1 \r\nHost: h\r\n\r\n",    // a space behind
-        "GET / HTTP/2.0\r\nHost: h\r\n\r\n",     // the version of another protocol
+        "GET / HTTP/1.1\nHost: h\r\n\r\n",     // line feed alone
+        "GET  / HTTP/1.1\r\nHost: h\r\n\r\n",  // two spaces
+        "GET / HTTP/1.1 \r\nHost: h\r\n\r\n",  // a space behind
+        "GET / HTTP/2.0\r\nHost: h\r\n\r\n",   // the version of another protocol
         "GET / HTTP/1.2\r\nHost: h\r\n\r\n",
         "GET / http/1.1\r\nHost: h\r\n\r\n",
-        "GET /\r\nHost: h\r\n\r\n",              // HTTP/0.9
+        "GET /\r\nHost: h\r\n\r\n",  // HTTP/0.9
         "GET /\x01 HTTP/1.1\r\nHost: h\r\n\r\n",
         "G(T / HTTP/1.1\r\nHost: h\r\n\r\n",
         "\x16\x03\x01\x02\x00\x01\x00\r\n\r\n",  // TLS
         "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-        "GET / HTTP/1.1\r\n\r\n",                // no Host
+        "GET / HTTP/1.1\r\n\r\n",  // no Host
     };
     for (const std::string& line : lines) {
         CAPTURE(line);
-        for (const std::size_t piece : {std::string::npos, std::size_t{1}})
-            check_refused(line + smuggled, 400, piece);
+        for (const std::size_t piece : {std::string::npos, std::size_t{1}}) check_refused(line + smuggled, 400, piece);
     }
 }
 

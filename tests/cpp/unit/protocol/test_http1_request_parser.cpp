@@ -90,10 +90,9 @@ TEST_CASE("repeated headers are counted, and their values are one list") {
 }
 
 TEST_CASE("methods") {
-    const std::pair<const char*, verb> rows[] = {{"GET", verb::get},         {"HEAD", verb::head},
-                                                 {"POST", verb::post},       {"OPTIONS", verb::options},
-                                                 {"PUT", verb::other},       {"get", verb::other},
-                                                 {"BREW-COFFEE", verb::other}};
+    const std::pair<const char*, verb> rows[] = {
+        {"GET", verb::get},   {"HEAD", verb::head}, {"POST", verb::post},        {"OPTIONS", verb::options},
+        {"PUT", verb::other}, {"get", verb::other}, {"BREW-COFFEE", verb::other}};
     for (const auto& [name, expected] : rows) {
         parser_fixture f;
         f.parse(std::string(name) + " / HTTP/1.1\r\nHost: h\r\n\r\n");

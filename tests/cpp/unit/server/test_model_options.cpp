@@ -72,7 +72,7 @@ TEST_CASE("model options: what is no number, or has no end") {
 
 TEST_CASE("model options: limits of batching are checked even where batching is off") {
     CHECK(refusal([](auto& o) {
-        o.batching.choice = batching_options::mode::off;
-        o.batching.max_rows = 0;
-    }) != "");
+              o.batching.choice = batching_options::mode::off;
+              o.batching.max_rows = 0;
+          }) != "");
 }
