@@ -16,8 +16,9 @@ from typing import Any, Final
 
 Handler = Callable[[int, FrameType | None], Any] | int | signal.Handlers | None
 
-# On Windows a wait for a lock does not end for Ctrl-C.
-_LOOK_EVERY_S: Final = 0.2 if sys.platform == "win32" else None
+# A signal can come between the interpreter's last look and the wait for the lock, or to another thread; on Windows
+# Ctrl-C never ends such a wait. Then its handler runs at the next look.
+_LOOK_EVERY_S: Final = 0.2
 
 
 def in_main_thread() -> bool:

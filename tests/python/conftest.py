@@ -1,6 +1,7 @@
 """Fixtures that the Python tests share."""
 
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -13,6 +14,9 @@ import asio_infer as ai
 from processes import Process
 
 ROOT = Path(__file__).parents[2]
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as in the background of a shell; children would inherit it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 Done = subprocess.CompletedProcess[str]
 RunScript = Callable[..., Done]
 SERVED = ("add", "any_rank", "cnn", "gather", "kopt", "loop", "nz", "pass", "reveal", "scalar", "str", "sumall", "tiny")

@@ -43,7 +43,10 @@ private:
 
 }  // namespace
 
-timer_thread::~timer_thread() { thread_.context().stop(); }
+void timer_thread::stop() {
+    thread_.context().stop();
+    thread_.join();
+}
 
 std::unique_ptr<alarm> timer_thread::make_alarm(std::function<void()> on_ring) {
     return std::make_unique<thread_alarm>(thread_, std::move(on_ring));

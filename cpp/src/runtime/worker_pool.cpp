@@ -46,8 +46,9 @@ void worker_pool::post(task& work) noexcept {
                 // No thread or no memory now: the threads that there are will come to it.
             }
         }
+        // Inside the lock: a pool that ends as soon as the task has run must not be reached any more.
+        wake_.notify_one();
     }
-    wake_.notify_one();
 }
 
 bool worker_pool::here() const noexcept { return current == this; }

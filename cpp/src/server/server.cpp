@@ -63,6 +63,9 @@ public:
                                   .compress = &compress_for}),
           sessions({requests, options.limits, budget, stats}) {}
 
+    /// A ring may be a model's last owner and leaves the model's end to the workers; their ends destroy alarms.
+    ~impl() { timers.stop(); }
+
     std::string metrics_text() const {
         const std::vector<model_ptr> all = models.all();
         const process_info process = read_process_info();

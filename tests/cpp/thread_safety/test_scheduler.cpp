@@ -140,7 +140,10 @@ struct fixture {
         served->open();
         home.start();
     }
-    ~fixture() { home.join(); }
+    ~fixture() {
+        home.join();
+        timers.stop();
+    }
 
     infer_call_ptr make_call(std::size_t number, bool poisoned) {
         auto call = std::make_unique<infer_call>();
