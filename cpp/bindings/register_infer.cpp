@@ -9,6 +9,7 @@
 
 #include "async_call.hpp"
 #include "call_builder.hpp"
+#include "exit_gate.hpp"
 #include "gil.hpp"
 #include "python.hpp"
 #include "python_thread.hpp"
@@ -111,15 +112,18 @@ void cancel(async_call& call, const server_handle& server) {
 
 void register_infer(py::module_& m) {
     py::class_<async_call, std::shared_ptr<async_call>>(m, "AsyncCall", "A call whose result goes to a future.")
-        .def("result", &async_call::result, "The outputs by name, once; raises the call's error.")
-        .def("cancel", &cancel, py::arg("server"), "Takes the call out of the queue if it still waits there.");
+        .def("result", &async_call::result, py::call_guard<python_visit>(),
+             "The outputs by name, once; raises the call's error.")
+        .def("cancel", &cancel, py::arg("server"), py::call_guard<python_visit>(),
+             "Takes the call out of the queue if it still waits there.");
     m.def("infer", &infer, py::arg("server"), py::arg("model"), py::arg("version").none(true), py::arg("inputs"),
           py::arg("outputs").none(true), py::arg("parameters").none(true), py::arg("id"),
-          py::arg("timeout_s").none(true), "The outputs by name. Waits without the GIL.");
+          py::arg("timeout_s").none(true), py::call_guard<python_visit>(),
+          "The outputs by name. Waits without the GIL.");
     m.def("infer_async", &infer_async, py::arg("server"), py::arg("loop"), py::arg("future"), py::arg("model"),
           py::arg("version").none(true), py::arg("inputs"), py::arg("outputs").none(true),
           py::arg("parameters").none(true), py::arg("id"), py::arg("timeout_s").none(true),
-          "Starts a call that ends in `future`, which belongs to `loop`.");
+          py::call_guard<python_visit>(), "Starts a call that ends in `future`, which belongs to `loop`.");
 }
 
 }  // namespace asio_infer::bindings

@@ -1,3 +1,4 @@
+#include "exit_gate.hpp"
 #include "gil.hpp"
 #include "python.hpp"
 #include "python_thread.hpp"
@@ -8,11 +9,15 @@ namespace asio_infer::bindings {
 namespace {
 
 void end_python() {
-    set_ending_thread();
-    without_gil([] { python_thread::get().stop(); });
+    without_gil([] {
+        empty_exit_gate();
+        python_thread::get().stop();
+        close_exit_gate();
+    });
 }
 
 void after_fork_in_child() {
+    reset_exit_gate_in_child();
     python_thread::after_fork_in_child();
     server_handle::after_fork_in_child();
     note_main_thread();

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "exit_gate.hpp"
 #include "gil.hpp"
 #include "python.hpp"
 #include "server_handle.hpp"
@@ -56,21 +57,22 @@ std::string metrics_text(const server_handle& self) {
 }  // namespace
 
 void register_server(py::module_& m) {
+    const py::call_guard<python_visit> visit;
     py::class_<server_handle>(m, "Server", "A server of this process. Thread-safe; releases the GIL where it waits.")
-        .def(py::init(&make_server), py::arg("options"), py::arg("log"))
-        .def("register", &register_model_in, py::arg("options"))
-        .def("unregister", &unregister, py::arg("name"), py::arg("version").none(true))
-        .def("inspect", &inspect, py::arg("options"))
-        .def("models", &models)
-        .def("start", &start)
-        .def("stop", &stop, py::arg("drain_s"))
+        .def(py::init(&make_server), py::arg("options"), py::arg("log"), visit)
+        .def("register", &register_model_in, py::arg("options"), visit)
+        .def("unregister", &unregister, py::arg("name"), py::arg("version").none(true), visit)
+        .def("inspect", &inspect, py::arg("options"), visit)
+        .def("models", &models, visit)
+        .def("start", &start, visit)
+        .def("stop", &stop, py::arg("drain_s"), visit)
         .def("force_stop", [](const server_handle& self) { self.get().force_stop(); })
         .def_property_readonly("running", [](const server_handle& self) { return self.get().running(); })
         .def_property_readonly("ready", [](const server_handle& self) { return self.get().ready(); })
         .def_property_readonly("port", [](const server_handle& self) { return self.get().port(); })
         .def_property_readonly("url", [](const server_handle& self) { return self.get().url(); })
-        .def("statistics_json", &statistics_json)
-        .def("metrics_text", &metrics_text);
+        .def("statistics_json", &statistics_json, visit)
+        .def("metrics_text", &metrics_text, visit);
 }
 
 }  // namespace asio_infer::bindings

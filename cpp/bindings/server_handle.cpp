@@ -5,6 +5,7 @@
 #include <chrono>
 #include <utility>
 
+#include "exit_gate.hpp"
 #include "gil.hpp"
 
 namespace asio_infer::bindings {

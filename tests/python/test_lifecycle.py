@@ -241,7 +241,24 @@ def test_a_destructor_that_stops_at_the_end(run_script: Any) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_many_ends(run_script: Any) -> None:
-    for _ in range(10):
-        done = run_script(f"{RUNNING}    [background() for _ in range(3)]\n    sys.exit(3)\n", timeout_s=30)
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "background()",
+        "threading.Thread(target=lambda: asyncio.run(forever()), daemon=True).start()",
+    ],
+)
+def test_daemon_threads_that_never_end(loop: str, run_script: Any) -> None:
+    """Wherever they are when the interpreter goes, in C++ or in Python, they do no harm."""
+    script = f"""{RUNNING}
+    import asyncio
+    async def forever():
+        while True:
+            await asyncio.gather(*(server.infer_async("echo", x) for _ in range(5)), return_exceptions=True)
+    for _ in range(3): {loop}
+    time.sleep(0.05)
+    sys.exit(3)
+    """
+    for _ in range(5):
+        done = run_script(script, timeout_s=30)
         assert (done.returncode, done.stderr) == (3, "")
