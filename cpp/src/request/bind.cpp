@@ -6,13 +6,13 @@
 #include <string>
 #include <string_view>
 
-#include "request/quoted.hpp"
+#include "request/in_quotes.hpp"
 
 namespace asio_infer {
 namespace {
 
 error refuse(std::string_view kind, std::string_view name, const std::string& what) {
-    return {errc::invalid_request, std::string(kind) + ' ' + quoted(name) + ": " + what};
+    return {errc::invalid_request, std::string(kind) + ' ' + in_quotes(name) + ": " + what};
 }
 error refuse_input(std::string_view name, const std::string& what) { return refuse("input", name, what); }
 error refuse_output(std::string_view name, const std::string& what) { return refuse("output", name, what); }
@@ -30,7 +30,7 @@ std::string names_of(std::span<const tensor_spec> specs) {
     std::string text = "it has ";
     for (std::size_t i = 0; i < specs.size() && i < most; ++i) {
         if (i > 0) text += ", ";
-        text += quoted(specs[i].name);
+        text += in_quotes(specs[i].name);
     }
     return specs.size() > most ? text + ", ..." : text;
 }
@@ -98,8 +98,8 @@ result<void> check_symbol(symbol_values& known, std::string_view symbol, std::st
     for (const symbol_value& other : known) {
         if (other.symbol != symbol) continue;
         if (other.dim == dim) return {};
-        return refuse_input(input, "dimension " + quoted(symbol) + " is " + std::to_string(dim) + " but input " +
-                                       quoted(other.input) + " has " + std::to_string(other.dim));
+        return refuse_input(input, "dimension " + in_quotes(symbol) + " is " + std::to_string(dim) + " but input " +
+                                       in_quotes(other.input) + " has " + std::to_string(other.dim));
     }
     known.push_back({symbol, input, dim});
     return {};
@@ -142,7 +142,7 @@ result<void> count_rows(infer_call& call, const model_spec& spec) {
         const shape& dims = call.inputs[i]->shape;
         if (dims.empty()) return refuse_input(own, "a scalar has no batch dimension");
         if (rows && *rows != dims.front())
-            return refuse_input(own, std::to_string(dims.front()) + " rows but input " + quoted(first) + " has " +
+            return refuse_input(own, std::to_string(dims.front()) + " rows but input " + in_quotes(first) + " has " +
                                          std::to_string(*rows));
         if (!rows) first = own;
         rows = dims.front();

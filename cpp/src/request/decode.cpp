@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "request/decode_binary.hpp"
+#include "request/in_quotes.hpp"
 #include "request/json_request.hpp"
-#include "request/quoted.hpp"
 
 namespace asio_infer {
 namespace {
@@ -22,7 +22,7 @@ result<std::size_t> json_size(const request_message& message) {
     if (count > 1) return refuse_length("the header repeats");
     const std::string_view text = message.headers[header::inference_header_content_length];
     if (text.empty() || text.find_first_not_of("0123456789") != text.npos)
-        return refuse_length(quoted(text) + " is not a number of bytes");
+        return refuse_length(in_quotes(text) + " is not a number of bytes");
     std::size_t size = 0;
     const auto outcome = std::from_chars(text.data(), text.data() + text.size(), size);
     if (outcome.ec != std::errc{} || size > message.body.size())
@@ -47,7 +47,7 @@ result<infer_request> decode_infer(const request_message& message, const limits&
     if (!parsed) return parsed.error();
     if (message.headers.count(header::inference_header_content_length) == 0) {
         if (const named_tensor* input = first_binary(*parsed))
-            return error{errc::invalid_request, "input " + quoted(input->name) +
+            return error{errc::invalid_request, "input " + in_quotes(input->name) +
                                                     ": has a binary_data_size, but the header "
                                                     "Inference-Header-Content-Length is missing"};
         return std::move(parsed->request);

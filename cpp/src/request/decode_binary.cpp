@@ -4,13 +4,13 @@
 #include <string>
 
 #include "core/bytes_elements.hpp"
-#include "request/quoted.hpp"
+#include "request/in_quotes.hpp"
 
 namespace asio_infer {
 namespace {
 
 error refuse(const named_tensor& input, const std::string& what) {
-    return {errc::invalid_request, "input " + quoted(input.name) + ": " + what};
+    return {errc::invalid_request, "input " + in_quotes(input.name) + ": " + what};
 }
 
 result<void> check_strings(const named_tensor& input, std::size_t elements) {

@@ -6,7 +6,7 @@
 
 #include "core/escape.hpp"
 #include "core/number_text.hpp"
-#include "request/quoted.hpp"
+#include "request/in_quotes.hpp"
 
 namespace asio_infer {
 
@@ -86,7 +86,7 @@ bool json_reader::ignore(const json_value& v) noexcept {
 
 bool json_reader::add_key(seen_keys& seen, json_field field, std::string_view key) {
     field_ = field;
-    if (!seen.add(field, key)) return fail(subject(), "the key " + quoted(key) + " repeats");
+    if (!seen.add(field, key)) return fail(subject(), "the key " + in_quotes(key) + " repeats");
     if (seen.unknown_count() > limits_.max_parameters)
         return fail(subject(), "more than " + std::to_string(limits_.max_parameters) + " unknown keys");
     return true;
@@ -149,7 +149,7 @@ bool json_reader::input_value(const json_value& v) {
 bool json_reader::read_datatype(const json_value& v) {
     if (!expect(kind::string, v)) return false;
     type_ = dtype_from_name(v.text);
-    return type_ || fail_here(quoted(v.text) + " is no datatype of the protocol");
+    return type_ || fail_here(in_quotes(v.text) + " is no datatype of the protocol");
 }
 
 bool json_reader::shape_value(const json_value& v) {
@@ -346,7 +346,7 @@ std::string json_reader::subject() const {
     const bool output = in_output();
     const std::string& own = output ? request_.outputs.back().name : request_.inputs.back().name;
     if (own.empty()) return item_place();
-    return (output ? "output " : "input ") + quoted(own);
+    return (output ? "output " : "input ") + in_quotes(own);
 }
 
 std::string json_reader::path() const {
