@@ -24,8 +24,7 @@ struct scheduler_options {
 };
 
 /// A model in service: the batcher's shell. Threads meet here and nowhere else, by one rule: a short mutex around the
-/// pure machine, never held while anything runs, is delivered or is posted. (Measured on 2 cores: uncontended it costs
-/// about 20 ns a request; a batch takes it once for all its members.)
+/// pure machine, never held while anything runs, is delivered or is posted. A batch takes it once for all its members.
 ///
 /// Calls are owned by the queue, then by the slot of the instance that runs them, and go back through their receiver.
 class scheduler final : public served_model {
