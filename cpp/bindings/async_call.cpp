@@ -17,7 +17,6 @@ async_call::async_call(py::object loop, py::object future, const server_handle& 
 
 void async_call::submit(server& to, infer_call_ptr call, const model_ptr& model, const call_arguments& arguments) {
     model_ = model;
-    submitted_ = call.get();
     self_ = shared_from_this();
     call->receiver = this;
     to.infer(std::move(call), arguments.model, arguments.version, false);
@@ -25,7 +24,7 @@ void async_call::submit(server& to, infer_call_ptr call, const model_ptr& model,
 
 void async_call::cancel(const server_handle& from) {
     if (const model_ptr model = model_.lock()) {
-        from.get().cancel(*model, submitted_);
+        from.get().cancel(*model, *this);
     }
 }
 

@@ -12,8 +12,7 @@
 namespace asio_infer::bindings {
 
 /// One call whose result goes to an asyncio future. Python holds it beside the future; it holds itself and the
-/// future while the call is under way. The call's memory lives as long as this object, so that a late cancel can
-/// never meet another call at the same address.
+/// future while the call is under way.
 class async_call final : public call_receiver, public python_work, public std::enable_shared_from_this<async_call> {
 public:
     /// With the GIL.
@@ -22,7 +21,7 @@ public:
 
     /// Hands the call to the server. Without the GIL.
     void submit(server& to, infer_call_ptr call, const model_ptr& model, const call_arguments& arguments);
-    /// Takes the call out of the queue if it still waits there. Any time after submit, without the GIL.
+    /// Has the call delivered as `cancelled` if it is not back yet. Any time after submit, without the GIL.
     void cancel(const server_handle& from);
     /// The outputs, once, or the call's error as an exception. In the event loop, with the GIL.
     py::dict result();
@@ -38,7 +37,6 @@ private:
     std::shared_ptr<log_sink> log_;
     std::shared_ptr<const void> server_;  ///< outlives the model that `finished_` may be the last to hold
     std::weak_ptr<served_model> model_;
-    const infer_call* submitted_ = nullptr;
     infer_call_ptr finished_;
     std::shared_ptr<async_call> self_;
 };

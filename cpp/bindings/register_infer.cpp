@@ -28,8 +28,7 @@ time_point next_look() { return in_main_thread() ? clock::now() + signal_interva
 /// The wait of one synchronous call. Tells the server when the caller loses interest.
 class waiting_call {
 public:
-    waiting_call(const server_handle& from, const built_call& built)
-        : server_(from.get()), model_(built.model), submitted_(built.call.get()) {}
+    waiting_call(const server_handle& from, const built_call& built) : server_(from.get()), model_(built.model) {}
 
     /// Submits the call and returns it finished. An exception of a signal handler cancels the call and passes on once
     /// the call is back; a second one passes on at once.
@@ -56,7 +55,7 @@ private:
     }
     [[noreturn]] void give_up() {
         const py::error_already_set interrupted;
-        without_gil([this] { server_.cancel(*model_, submitted_); });
+        without_gil([this] { server_.cancel(*model_, *waiter_); });
         while (!wait_a_little()) {
             if (PyErr_CheckSignals() != 0) {
                 break;
@@ -72,7 +71,6 @@ private:
 
     server& server_;
     model_ptr model_;
-    const infer_call* submitted_;
     std::shared_ptr<sync_call> waiter_ = std::make_shared<sync_call>();
 };
 

@@ -37,6 +37,7 @@ void register_limits(py::module_& m) {
         .def_readwrite("max_tensors", &limits::max_tensors)
         .def_readwrite("max_rank", &limits::max_rank)
         .def_readwrite("inflight_bytes", &limits::inflight_bytes)
+        .def_readwrite("min_bytes_per_s", &limits::min_bytes_per_s)
         .def_readwrite("inline_max_us", &limits::inline_max_us)
         .def_readwrite("offload_bytes", &limits::offload_bytes);
     def_seconds(type, "header_timeout_s", &limits::header_timeout);

@@ -32,6 +32,7 @@ class Limits:
     max_tensors: int
     max_rank: int
     inflight_bytes: int
+    min_bytes_per_s: int
     inline_max_us: int
     offload_bytes: int
     header_timeout_s: float

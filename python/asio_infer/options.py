@@ -152,14 +152,16 @@ class Limits:
         max_rank: Dimensions of one tensor.
         inflight_bytes: Bytes that all requests and responses together may hold; None for a quarter of the memory
             that the process may use.
+        min_bytes_per_s: A body that arrives slower than this, or an answer that is read slower, is given up when the
+            progress timeout is used up; 0 lets any progress count.
         inline_max_us: A model whose run takes up to this many microseconds (its 99th percentile) may run on a
             network thread.
         offload_bytes: JSON larger than this is parsed and printed by worker threads.
         header_timeout_s: Seconds for a request header to arrive.
-        body_progress_timeout_s: Seconds in which some of a body must arrive.
+        body_progress_timeout_s: Seconds that a body may pause.
         idle_timeout_s: Seconds that a connection may be idle.
-        write_progress_timeout_s: Seconds in which some of an answer must be taken.
-        linger_timeout_s: Seconds that a connection whose request was refused is still read, so that the client sees the
+        write_progress_timeout_s: Seconds that the client may pause in taking its answer.
+        linger_timeout_s: Seconds that a connection is still read behind its last answer, so that the client sees the
             answer and not a reset.
         drain_timeout_s: Seconds that `Server.stop` waits for requests that are under way.
     """
@@ -173,6 +175,7 @@ class Limits:
     max_tensors: int = 1_024
     max_rank: int = 64
     inflight_bytes: int | None = None
+    min_bytes_per_s: int = 1_024
     inline_max_us: int = 250
     offload_bytes: int = 64 << 10
     header_timeout_s: float = 10.0
@@ -189,6 +192,8 @@ class Limits:
                 check_seconds(name, value, zero=field.name == "drain_timeout_s")
             elif field.name == "inline_max_us":
                 check_int(name, value, 0, 1_000_000)
+            elif field.name == "min_bytes_per_s":
+                check_int(name, value, 0, _LARGEST_SIZE)
             elif field.name == "max_json_depth":
                 check_int(name, value, 1, 1_000)
             elif field.name != "inflight_bytes" or value is not None:

@@ -37,6 +37,7 @@ inline constexpr std::size_t errc_count = 19;
 struct error {
     errc code = errc::internal;
     std::string message;
+    std::uint32_t retry_after_s = 0;  ///< when to try again, if that is known; 0: as the status table says
 };
 
 /// The exception form, for configuration mistakes and for the Python layer.

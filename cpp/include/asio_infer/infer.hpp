@@ -53,7 +53,8 @@ using infer_call_ptr = std::unique_ptr<infer_call>;
 class call_receiver {
 public:
     /// Takes the call back with its result set; called exactly once for each call that was submitted, on any
-    /// thread, with no lock held. Must not block.
+    /// thread, with no lock held. Must not block. A call that was cancelled, or whose deadline came, while it ran is
+    /// stood in for by another object with its error: the run keeps the original and its tensors to the end.
     virtual void deliver(infer_call_ptr call) noexcept = 0;
 
 protected:
@@ -79,9 +80,9 @@ public:
     bool runs_alone = false;  ///< gives an input that has no batch axis, which cannot be joined with another's
 
     std::shared_ptr<served_model> model;  ///< keeps it loaded while the call lives
-    call_receiver* receiver = nullptr;    ///< outlives the call
+    call_receiver* receiver = nullptr;    ///< outlives the call; null once nobody waits for a run's result
     time_point arrived{};                 ///< when its request was complete
-    time_point deadline = no_deadline;    ///< absolute; no run starts after it
+    time_point deadline = no_deadline;    ///< absolute: the call comes back by then, and no run starts after it
 
     /// The answer: tensors in the order of `outputs`, or why there is none.
     result<std::vector<tensor>> outcome = std::vector<tensor>{};

@@ -25,6 +25,9 @@ struct limits {
     std::chrono::milliseconds body_progress_timeout{30'000};
     std::chrono::milliseconds idle_timeout{75'000};
     std::chrono::milliseconds write_progress_timeout{30'000};
+    /// A body that comes, or an answer that is read, slower than this is given up once a progress timeout of patience
+    /// is used up; 0: any progress counts. Slow mobile links have ten times as much.
+    std::size_t min_bytes_per_s = 1'024;
     /// How long a connection that was refused is still read, so that the peer sees the answer and not a reset.
     std::chrono::milliseconds linger_timeout{5'000};
     std::chrono::milliseconds drain_timeout{30'000};

@@ -43,8 +43,9 @@ public:
 
     /// Binds and serves. Throws `unavailable` when the port is in use, naming it; invalid_request for a bad host.
     void start();
-    /// Not ready, stop accepting, finish what was received, answer the rest `unavailable`, join. Bounded by
-    /// `drain_timeout`; a call with a smaller limit, or `force`, shortens one that runs. Repeatable.
+    /// Not ready, stop accepting, finish what was received, answer the rest `unavailable`, join. Connections that are
+    /// open can ask for the server's health meanwhile. Bounded by `drain_timeout`; a call with a smaller limit, or
+    /// force_stop(), shortens one that runs. Repeatable.
     void stop(std::chrono::milliseconds drain_limit);
     /// Cuts a stop that runs in another thread short.
     void force_stop() noexcept;
@@ -60,8 +61,9 @@ public:
     /// it, so the run may happen on it.
     void infer(infer_call_ptr call, const std::string& model, std::optional<std::int64_t> version,
                bool caller_waits) noexcept;
-    /// Takes a call that was submitted out of the queue if it still waits there; it is delivered as `cancelled`.
-    void cancel(served_model& model, const infer_call* call) noexcept;
+    /// Delivers what `caller` has submitted to the model and not got back as `cancelled`, at once: out of the queue, or
+    /// out of its run, which is stopped if nobody else waits for it.
+    void cancel(served_model& model, const call_receiver& caller) noexcept;
 
     /// Statistics as the JSON of GET /v2/models/stats, and the Prometheus text of GET /metrics.
     std::string statistics_json() const;

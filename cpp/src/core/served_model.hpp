@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/executor.hpp"
@@ -19,16 +20,17 @@ class served_model {
 public:
     virtual ~served_model() = default;
     const model_spec& spec() const noexcept { return spec_; }
-    model_stats& stats() noexcept { return stats_; }
-    const model_stats& stats() const noexcept { return stats_; }
+    model_stats& stats() noexcept { return *stats_; }
+    const model_stats& stats() const noexcept { return *stats_; }
     /// Takes calls? False once it is being retired or the server stops.
     virtual bool ready() const noexcept = 0;
     /// Queues a bound call. The call comes back through call->receiver exactly once, whatever happens, perhaps before
     /// this returns (a refusal). `home`: the network thread that calls, whose turn gathers a batch; null from other
-    /// threads. `caller_waits`: the run may block the calling thread.
+    /// threads. `caller_waits`: the calling thread does nothing else meanwhile, so a short run may happen on it.
     virtual void submit(infer_call_ptr call, task_executor* home, bool caller_waits) noexcept = 0;
-    /// Delivers the call as `cancelled` if it still waits in the queue.
-    virtual void cancel(const infer_call* call) noexcept = 0;
+    /// Delivers the caller's call, if it is here, as `cancelled`: out of the queue or, at once, out of its run. A run
+    /// that nobody waits for any more is stopped.
+    virtual void cancel(const call_receiver& caller) noexcept = 0;
     /// Takes calls (again).
     virtual void open() noexcept = 0;
     /// From now on calls are answered with `why`, those that wait included. Runs that are under way end normally, or
@@ -36,8 +38,11 @@ public:
     virtual void close(const error& why, bool interrupt) noexcept = 0;
 
 protected:
+    explicit served_model(std::shared_ptr<model_stats> stats = std::make_shared<model_stats>())
+        : stats_(std::move(stats)) {}
+
     model_spec spec_;
-    model_stats stats_;
+    const std::shared_ptr<model_stats> stats_;  ///< shared with what it replaces: counters never go back
 };
 
 using model_ptr = std::shared_ptr<served_model>;
@@ -54,6 +59,8 @@ public:
     virtual std::vector<model_ptr> versions(std::string_view name) const = 0;
     /// Whether the server as a whole is ready: started, not draining.
     virtual bool ready() const noexcept = 0;
+    /// Whether the server stops: what was received before is still answered, no inference is begun.
+    virtual bool stopping() const noexcept = 0;
 };
 
 }  // namespace asio_infer

@@ -14,7 +14,9 @@ namespace asio_infer {
 class session_host {
 public:
     virtual task_executor& home() noexcept = 0;
-    /// There is something to send, or the session wants to read again. Never re-enters the session.
+    virtual time_point now() const noexcept = 0;
+    /// There is something to send, or the session wants to read again. From inside the session: acted on when the call
+    /// into it returns.
     virtual void session_changed() noexcept = 0;
 
 protected:
@@ -46,7 +48,10 @@ public:
     virtual time_point deadline() const noexcept = 0;
     virtual void deadline_passed(time_point now) noexcept = 0;
 
-    /// The server stops: answer what was received, take nothing new, then close.
+    /// The server is about to stop: what was received is answered, a request that is half there is refused, and every
+    /// answer from now on is the connection's last. A connection without a request stays open for one.
+    virtual void retire(time_point now) noexcept = 0;
+    /// The server stops: as retire(), and nothing new is taken; close once all is answered.
     virtual void drain(time_point now) noexcept = 0;
 
     /// All is sent: close the sending side, but read on (the peer may not have read the answer yet).

@@ -59,6 +59,18 @@ bool registry::contains(const std::string& name, std::int64_t version) const {
     return found != models_.end() && found->second.contains(version);
 }
 
+std::shared_ptr<model_stats> registry::counters(const std::string& name, std::int64_t version) {
+    const std::unique_lock lock(mutex_);
+    std::shared_ptr<model_stats>& found = counters_[{name, version}];
+    if (found) return found;
+    found = std::make_shared<model_stats>();
+    const std::shared_ptr<model_stats> made = found;
+    const auto unused = [](const auto& entry) { return entry.second.use_count() == 1; };
+    if (std::count_if(counters_.begin(), counters_.end(), unused) > static_cast<std::ptrdiff_t>(kept_counters))
+        std::erase_if(counters_, unused);
+    return made;
+}
+
 result<model_ptr> registry::add(model_ptr model, bool replace) {
     const std::string& name = model->spec().name;
     const std::int64_t version = model->spec().version;

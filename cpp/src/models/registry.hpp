@@ -4,6 +4,7 @@
 #include <map>
 #include <shared_mutex>
 #include <string>
+#include <utility>
 
 #include "core/served_model.hpp"
 
@@ -17,8 +18,13 @@ public:
     std::vector<model_ptr> all() const override;
     std::vector<model_ptr> versions(std::string_view name) const override;
     bool ready() const noexcept override { return ready_.load(std::memory_order_acquire); }
+    bool stopping() const noexcept override { return stopping_.load(std::memory_order_acquire); }
 
     void set_ready(bool ready) noexcept { ready_.store(ready, std::memory_order_release); }
+    void set_stopping(bool stopping) noexcept { stopping_.store(stopping, std::memory_order_release); }
+    /// What is counted under this name and version. It outlives the models that are registered under them, so that
+    /// counters go on where they were; the counts of names that are long gone are forgotten.
+    std::shared_ptr<model_stats> counters(const std::string& name, std::int64_t version);
     bool contains(const std::string& name, std::int64_t version) const;
     /// Puts the model in under its spec's name and version. Returns the one that it replaced, if any. already_exists
     /// if there is one and `replace` is false.
@@ -29,9 +35,14 @@ public:
 private:
     using version_map = std::map<std::int64_t, model_ptr>;
 
-    mutable std::shared_mutex mutex_;  ///< guards models_
+    using counter_map = std::map<std::pair<std::string, std::int64_t>, std::shared_ptr<model_stats>>;
+    static constexpr std::size_t kept_counters = 1'024;  ///< of models that are not registered; about 4 KiB each
+
+    mutable std::shared_mutex mutex_;  ///< guards the two below
     std::map<std::string, version_map, std::less<>> models_;
+    counter_map counters_;
     std::atomic<bool> ready_{false};
+    std::atomic<bool> stopping_{false};
 };
 
 /// Whether a model may have this name: 1 to 256 bytes of UTF-8 without '/', '\', control characters, and not "." or

@@ -21,10 +21,13 @@ void connection_group::add(connection::socket_type socket) {
 
 connection::awaitable<void> connection_group::serve(connection::socket_type socket) {
     try {
-        connection serving(std::move(socket), home_, sessions_);
+        connection serving(std::move(socket), home_, sessions_, *this);
         sweep();
         open_.push_back(serving);
-        if (draining_) serving.drain(clock::now());
+        if (draining_)
+            serving.drain(clock::now());
+        else if (retiring_)
+            serving.retire(clock::now());
         co_await serving.run();
         open_.erase(open_.iterator_to(serving));
     } catch (const std::bad_alloc&) {
@@ -50,6 +53,23 @@ void connection_group::sweep() {
         for (connection& each : open_) each.check_deadline(now);
         if (!open_.empty()) sweep();
     });
+}
+
+void connection_group::busy_changed(bool busy) noexcept {
+    busy ? ++busy_ : --busy_;
+    report_quiet();
+}
+
+void connection_group::report_quiet() noexcept {
+    if (busy_ == 0 && on_quiet_) std::exchange(on_quiet_, nullptr)();
+}
+
+void connection_group::retire(std::function<void()> on_quiet) {
+    retiring_ = true;
+    const time_point now = clock::now();
+    for (connection& each : open_) each.retire(now);
+    on_quiet_ = std::move(on_quiet);
+    report_quiet();
 }
 
 void connection_group::drain(std::function<void()> on_empty) {

@@ -3,6 +3,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/intrusive/list.hpp>
+#include <cstddef>
 #include <functional>
 
 #include "core/model_stats.hpp"
@@ -13,12 +14,15 @@ namespace asio_infer {
 
 /// The connections of one io_context thread: looks at their deadlines a few times a second (no timer and no system
 /// call for each request) and drains them together. All members on that thread.
-class connection_group {
+class connection_group final : private busy_observer {
 public:
     connection_group(boost::asio::io_context& context, task_executor& home, session_factory& sessions,
                      server_stats& stats);
 
     void add(connection::socket_type socket);
+    /// Every connection answers what it has received, and one request at the most after that. `on_quiet` is called
+    /// once, when no request is under way.
+    void retire(std::function<void()> on_quiet);
     /// Every connection answers what it has received and closes. `on_empty` is called once, when the last has ended.
     void drain(std::function<void()> on_empty);
     void abort_all() noexcept;
@@ -27,6 +31,8 @@ private:
     connection::awaitable<void> serve(connection::socket_type socket);
     void sweep();
     void removed();
+    void busy_changed(bool busy) noexcept override;
+    void report_quiet() noexcept;
 
     task_executor& home_;
     session_factory& sessions_;
@@ -35,7 +41,10 @@ private:
     boost::asio::io_context& context_;
     boost::intrusive::list<connection> open_;
     bool sweeping_ = false;
+    bool retiring_ = false;
     bool draining_ = false;
+    std::size_t busy_ = 0;  ///< connections with requests under way
+    std::function<void()> on_quiet_;
     std::function<void()> on_empty_;
 };
 

@@ -42,6 +42,7 @@ result<progress> infer(const route_call& call) {
     if (const result<void> checked = check_body_type(call.x.request.headers); checked.has_error()) {
         return checked.error();
     }
+    if (call.context.models.stopping()) return error{errc::unavailable, "the server is stopping"};
     result<model_ptr> model = call.context.models.find(call.model, call.version);
     if (model.has_error()) return model.error();
     auto made = std::make_unique<infer_operation>(call.context, call.x, std::move(*model));

@@ -82,7 +82,7 @@ void infer_operation::submit() noexcept {
         fail();
         return;
     }
-    submitted_ = call_.get();
+    submitted_ = true;
     const model_ptr model = model_;  // deliver() may come, and this go, before submit returns
     model->submit(std::move(call_), &x_.home(), false);
 }
@@ -95,9 +95,9 @@ void infer_operation::fail() noexcept {
 
 void infer_operation::cancel() noexcept {
     cancelled_ = true;
-    if (submitted_ == nullptr) return;
+    if (!submitted_) return;
     in_cancel_ = true;
-    model_->cancel(submitted_);
+    model_->cancel(*this);
     in_cancel_ = false;
 }
 

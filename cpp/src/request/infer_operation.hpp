@@ -40,9 +40,9 @@ private:
     const router_context& context_;
     exchange& x_;
     const model_ptr model_;
-    infer_call_ptr call_;  ///< null while the scheduler has it; kept to the end, so that its address stays its own
+    infer_call_ptr call_;  ///< null while the scheduler has it
     step next_ = step::decode;
-    const infer_call* submitted_ = nullptr;
+    bool submitted_ = false;
     bool cancelled_ = false;
     bool in_cancel_ = false;
 };

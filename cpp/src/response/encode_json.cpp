@@ -1,5 +1,6 @@
 #include "response/encode_json.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include "core/status_table.hpp"
@@ -93,7 +94,7 @@ void json_encoder::infer(const infer_call& call, response_message& out) const {
 void json_encoder::failure(const error& e, response_message& out) const {
     const status_row& row = status_of(e.code);
     out.status = row.http;
-    out.retry_after_s = row.retry_after ? 1 : 0;
+    out.retry_after_s = row.retry_after ? std::max(e.retry_after_s, 1U) : 0;
     json_writer(out.text).open('{').key("error").text(e.message).close('}');
 }
 

@@ -45,8 +45,9 @@ std::shared_ptr<served_model> batcher::open_turn() noexcept {
 
 void batcher::instance_idle(std::uint32_t index) { idle_.push_back(index); }
 
-infer_call_ptr batcher::remove(const infer_call* call) {
-    const auto found = std::find_if(queue_.begin(), queue_.end(), [&](const entry& e) { return e.call.get() == call; });
+infer_call_ptr batcher::remove(const call_receiver& caller) {
+    const auto found =
+        std::find_if(queue_.begin(), queue_.end(), [&](const entry& e) { return e.call->receiver == &caller; });
     if (found == queue_.end()) return nullptr;
     infer_call_ptr taken = std::move(found->call);
     queue_.erase(found);

@@ -57,8 +57,8 @@ public:
     /// be kept alive until then, or null if nothing waits or a turn is open.
     std::shared_ptr<served_model> open_turn() noexcept;
     void instance_idle(std::uint32_t index);
-    /// Takes a waiting call out, or nothing if it does not wait here.
-    infer_call_ptr remove(const infer_call* call);
+    /// Takes the caller's waiting call out, or nothing if none waits here.
+    infer_call_ptr remove(const call_receiver& caller);
     std::vector<infer_call_ptr> remove_all();
 
     action resume(time_point now);

@@ -73,7 +73,7 @@ model_spec model_loader::describe(const model_options& options) const {
     return complete_spec(*model, options);
 }
 
-std::shared_ptr<scheduler> model_loader::load(const model_options& options) const {
+std::shared_ptr<scheduler> model_loader::load(const model_options& options, std::shared_ptr<model_stats> stats) const {
     std::unique_ptr<backend_model> model = make_backend_model(options.backend, options, backend);
     model_spec spec = complete_spec(*model, options);
     warmup_result warm;
@@ -91,7 +91,7 @@ std::shared_ptr<scheduler> model_loader::load(const model_options& options) cons
         .inline_max = inline_max,
         .measured_run_seconds = seeds(warm, inline_max),
     };
-    return scheduler::make(std::move(spec), std::move(model), scheduling, alarms, backend.workers);
+    return scheduler::make(std::move(spec), std::move(model), scheduling, alarms, backend.workers, std::move(stats));
 }
 
 }  // namespace asio_infer

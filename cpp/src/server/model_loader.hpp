@@ -17,7 +17,8 @@ struct model_loader {
     const limits& bounds;
 
     /// A model that is ready to be opened. Blocks for as long as the loading takes. Throws asio_infer::exception.
-    std::shared_ptr<scheduler> load(const model_options& options) const;
+    /// It counts in `stats`.
+    std::shared_ptr<scheduler> load(const model_options& options, std::shared_ptr<model_stats> stats) const;
     /// What load() would serve, without warming it.
     model_spec describe(const model_options& options) const;
 };

@@ -37,26 +37,39 @@ void network::start() {
     boost::asio::post(members_.front()->thread.context(), [this] { listener_.start(); });
 }
 
-void network::drain() {
-    // Posted from the thread that accepts, so that every connection has reached its group before the group drains.
+void network::retire() {
+    // Posted from the thread that accepts, so that every connection has reached its group before the group retires.
     boost::asio::post(members_.front()->thread.context(), [this] {
         listener_.close();
         for (const auto& each : members_)
             boost::asio::post(each->thread.context(),
-                              [this, m = each.get()] { m->group.drain([this] { member_drained(); }); });
+                              [this, m = each.get()] { m->group.retire([this] { count(quiet_); }); });
     });
 }
 
-void network::member_drained() {
+void network::drain() {
+    // By the same way as retire(), which it must not overtake.
+    boost::asio::post(members_.front()->thread.context(), [this] {
+        for (const auto& each : members_)
+            boost::asio::post(each->thread.context(),
+                              [this, m = each.get()] { m->group.drain([this] { count(drained_); }); });
+    });
+}
+
+void network::count(std::size_t& counter) {
     const std::lock_guard lock(mutex_);
-    ++drained_;
+    ++counter;
     changed_.notify_all();
 }
 
-bool network::wait_drained(time_point until) {
+bool network::wait_for_all(const std::size_t& counter, time_point until) {
     std::unique_lock lock(mutex_);
-    return changed_.wait_until(lock, until, [&] { return drained_ == members_.size(); });
+    return changed_.wait_until(lock, until, [&] { return counter == members_.size(); });
 }
+
+bool network::wait_quiet(time_point until) { return wait_for_all(quiet_, until); }
+
+bool network::wait_drained(time_point until) { return wait_for_all(drained_, until); }
 
 void network::abort_connections() {
     for (const auto& each : members_)

@@ -30,7 +30,11 @@ public:
     bool loopback_only() const { return listener_.loopback_only(); }
     void start();
 
-    /// Stops accepting; connections answer what they have received and close. Once. Returns at once.
+    /// Stops accepting; connections answer what they have received, and one more request each. Once. Returns at once.
+    void retire();
+    /// Waits, until `until` at the longest, for no request to have been under way since retire(); whether that was so.
+    bool wait_quiet(time_point until);
+    /// Connections answer what they have received and close. Once, after retire(). Returns at once.
     void drain();
     /// Waits, until `until` at the longest, for all connections to have ended after drain(); whether they have.
     bool wait_drained(time_point until);
@@ -45,13 +49,15 @@ private:
     };
 
     std::vector<listener::target> targets();
-    void member_drained();
+    void count(std::size_t& counter);
+    bool wait_for_all(const std::size_t& counter, time_point until);
 
     std::vector<std::unique_ptr<member>> members_;
     listener listener_;  ///< on the first member's thread
 
-    std::mutex mutex_;  ///< guards drained_
+    std::mutex mutex_;  ///< guards the counters
     std::condition_variable changed_;
+    std::size_t quiet_ = 0;    ///< members whose connections had no request
     std::size_t drained_ = 0;  ///< members without a connection
 };
 

@@ -73,9 +73,34 @@ public:
         return render_prometheus({all, stats, budget, process, *log, {ASIO_INFER_VERSION, runtime}});
     }
 
-    bool models_idle() const {
-        for (const model_ptr& each : models.all())
+    /// The models in service, and those that were taken out and still have calls.
+    std::vector<model_ptr> all_models() {
+        std::vector<model_ptr> all = models.all();
+        const std::lock_guard lock(retired_mutex);
+        std::erase_if(retired, [](const auto& each) { return each.expired(); });
+        for (const auto& each : retired)
+            if (model_ptr alive = each.lock()) all.push_back(std::move(alive));
+        return all;
+    }
+
+    void retire(const model_ptr& model) {
+        workers.remove_capacity(model->spec().instances);
+        const std::lock_guard lock(retired_mutex);
+        std::erase_if(retired, [](const auto& each) { return each.expired(); });
+        retired.push_back(model);
+    }
+
+    bool models_idle() {
+        for (const model_ptr& each : all_models())
             if (each->stats().pending.load() != 0 || each->stats().running.load() != 0) return false;
+        return true;
+    }
+
+    bool wait_models_idle(time_point until) {
+        while (!models_idle()) {
+            if (clock::now() >= until) return false;
+            std::this_thread::sleep_for(idle_check);
+        }
         return true;
     }
 
@@ -90,7 +115,7 @@ public:
     bool drain_is_over() const noexcept { return forced || clock::now().time_since_epoch().count() >= drain_until; }
 
     void close_models(const error& why, bool interrupt) {
-        for (const model_ptr& each : models.all()) each->close(why, interrupt);
+        for (const model_ptr& each : all_models()) each->close(why, interrupt);
     }
 
     static void compress_for(response_message& response, std::string_view accept, bool binary) {
@@ -109,12 +134,15 @@ public:
     router requests;
     http1::http1_factory sessions;
 
+    std::mutex retired_mutex;
+    std::vector<std::weak_ptr<served_model>> retired;  ///< models that were replaced or unregistered
+
     std::mutex lifecycle;  ///< held by start and stop from beginning to end
     std::unique_ptr<network> net;
     std::atomic<bool> running{false};
     std::atomic<bool> forced{false};
     std::atomic<clock::rep> drain_until{no_deadline.time_since_epoch().count()};  ///< the earliest of all stops' limits
-    bool abandoned = false;  ///< a stop had to leave connections behind whose runs did not end
+    bool abandoned = false;  ///< a stop had to leave a run behind that did not end
     std::atomic<std::uint16_t> port{0};
 };
 
@@ -137,7 +165,8 @@ model_spec server::register_model(model_options options) {
         throw exception(errc::already_exists, "model '" + options.name + "' version " +
                                                   std::to_string(options.version) +
                                                   " is registered already; replace=True swaps it");
-    const std::shared_ptr<scheduler> made = impl_->loader.load(options);
+    const std::shared_ptr<scheduler> made =
+        impl_->loader.load(options, impl_->models.counters(options.name, options.version));
     const model_spec spec = made->spec();
     impl_->workers.add_capacity(spec.instances);
     if (impl_->running) made->open();
@@ -147,7 +176,7 @@ model_spec server::register_model(model_options options) {
         throw exception(replaced.error());
     }
     if (impl_->running) made->open();  // a start may have passed meanwhile
-    if (*replaced) impl_->workers.remove_capacity((*replaced)->spec().instances);
+    if (*replaced) impl_->retire(*replaced);
     impl_->log->write(log_level::info, "model registered",
                       {{"model", std::string_view(spec.name)},
                        {"version", spec.version},
@@ -159,7 +188,7 @@ model_spec server::register_model(model_options options) {
 void server::unregister_model(const std::string& name, std::optional<std::int64_t> version) {
     const result<std::vector<model_ptr>> removed = impl_->models.remove(name, version);
     if (!removed) throw exception(removed.error());
-    for (const model_ptr& each : *removed) impl_->workers.remove_capacity(each->spec().instances);
+    for (const model_ptr& each : *removed) impl_->retire(each);
 }
 
 std::vector<model_spec> server::models() const {
@@ -198,7 +227,7 @@ void server::infer(infer_call_ptr call, const std::string& model, std::optional<
     (*found)->submit(std::move(call), nullptr, caller_waits);
 }
 
-void server::cancel(served_model& model, const infer_call* call) noexcept { model.cancel(call); }
+void server::cancel(served_model& model, const call_receiver& caller) noexcept { model.cancel(caller); }
 
 // Lifecycle
 
@@ -214,6 +243,7 @@ void server::start() {
     s.running = true;
     for (const model_ptr& each : s.models.all()) each->open();  // one that was registered meanwhile
     s.net = std::move(net);
+    s.models.set_stopping(false);
     s.net->start();
     s.models.set_ready(true);
     const std::string address = url();
@@ -229,28 +259,33 @@ void server::stop(std::chrono::milliseconds drain_limit) {
     const std::lock_guard lock(s.lifecycle);
     if (!s.net) return;
     s.models.set_ready(false);
+    s.models.set_stopping(true);
     s.running = false;
+    s.net->retire();
+    // Old connections can ask for the server's health as long as anything is under way.
+    while (!s.drain_is_over())
+        if (s.net->wait_quiet(clock::now() + idle_check) && s.wait_models_idle(clock::now() + idle_check)) break;
     s.net->drain();
+    const bool idle = s.models_idle();
     bool drained = false;
-    while (!s.drain_is_over()) {
-        drained = s.net->wait_drained(clock::now() + idle_check);
-        if (drained && s.models_idle()) break;
-        if (drained) std::this_thread::sleep_for(idle_check);  // calls from this process are still running
-    }
-    s.close_models({errc::unavailable, "the server is stopping"}, !drained || !s.models_idle());
+    while (idle && !drained && !s.drain_is_over()) drained = s.net->wait_drained(clock::now() + idle_check);
+    s.close_models({errc::unavailable, "the server is stopping"}, !idle);
     if (!drained) drained = s.net->wait_drained(clock::now() + last_answers);
     if (!drained) {
         s.net->abort_connections();
         drained = s.net->wait_drained(clock::now() + last_answers);
     }
-    if (!drained) {
+    const bool ended = s.wait_models_idle(clock::now() + last_answers);
+    if (!ended || !drained) {
         s.abandoned = true;
-        static_cast<void>(s.net.release());
         s.log->write(log_level::error, "stopped, but a run could not be interrupted: its memory is left to it");
+    }
+    if (!drained) {
+        static_cast<void>(s.net.release());
         return;
     }
     s.net.reset();
-    s.log->write(log_level::info, "stopped");
+    if (ended) s.log->write(log_level::info, "stopped");
 }
 
 void server::force_stop() noexcept { impl_->forced = true; }

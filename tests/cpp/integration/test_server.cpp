@@ -55,7 +55,7 @@ struct echo_server : server_fixture {
     void check_clean() {
         CHECK(eventually([&] { return metric("asio_infer_connections_open") == 0; }));
         CHECK(metric("asio_infer_inflight_bytes") == 0);
-        CHECK(runs("echo") == 0);
+        CHECK(eventually([&] { return runs("echo") == 0; }));  // a run that was stopped ends by itself
         CHECK(queued("echo") == 0);
         CHECK(echoes(connect().ask(ask_echo(77)), 77));
     }
@@ -308,22 +308,32 @@ TEST_CASE("calls that cannot be: each comes back with the reason") {
     CHECK(code_of("echo", echo_call(receiver, {1})) == errc::unavailable);
 }
 
-TEST_CASE("a call that waits can be cancelled; one that runs ends") {
-    echo_server s({}, {{"delay_s", "0.1"}});
-    waiting_receiver receiver;
-    s.running.infer(echo_call(receiver, {1}), "echo", std::nullopt, false);
-    infer_call_ptr waiting = echo_call(receiver, {2});
-    const infer_call* const seen = waiting.get();
-    s.running.infer(std::move(waiting), "echo", std::nullopt, false);
+TEST_CASE("calls that wait and calls that run can be cancelled") {
+    echo_server s({}, {{"delay_s", "60"}});
+    waiting_receiver runner, waiter;
+    served_model& echo = **s.running.find("echo", std::nullopt);
+    s.running.infer(echo_call(runner, {1}), "echo", std::nullopt, false);
+    s.running.infer(echo_call(waiter, {2}), "echo", std::nullopt, false);
     CHECK(s.queued("echo") == 1);
-    s.running.cancel(**s.running.find("echo", std::nullopt), seen);
-    const infer_call_ptr first = receiver.next();
-    REQUIRE(first);
-    CHECK(first.get() == seen);
-    CHECK(first->outcome.error().code == errc::cancelled);
-    const infer_call_ptr second = receiver.next();
-    REQUIRE(second);
-    CHECK(echo_of(*second) == std::vector<float>{1});
+    for (waiting_receiver* each : {&waiter, &runner}) {
+        s.running.cancel(echo, *each);
+        const infer_call_ptr back = each->next();
+        REQUIRE(back);
+        CHECK(back->outcome.error().code == errc::cancelled);
+    }
+    CHECK(eventually([&] { return s.runs("echo") == 0; }));
+}
+
+TEST_CASE("a call comes back at its deadline though its run would take longer") {
+    echo_server s({}, {{"delay_s", "60"}});
+    waiting_receiver receiver;
+    infer_call_ptr call = echo_call(receiver, {1});
+    call->deadline = clock::now() + std::chrono::milliseconds(20);
+    s.running.infer(std::move(call), "echo", std::nullopt, true);
+    const infer_call_ptr back = receiver.next();
+    REQUIRE(back);
+    CHECK(back->outcome.error().code == errc::deadline_exceeded);
+    CHECK(eventually([&] { return s.runs("echo") == 0; }));
 }
 
 // Start and stop

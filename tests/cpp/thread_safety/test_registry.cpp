@@ -23,7 +23,7 @@ struct named_model final : served_model {
     ~named_model() override { alive.fetch_sub(1); }
     bool ready() const noexcept override { return true; }
     void submit(infer_call_ptr, task_executor*, bool) noexcept override {}
-    void cancel(const infer_call*) noexcept override {}
+    void cancel(const call_receiver&) noexcept override {}
     void open() noexcept override {}
     void close(const error&, bool) noexcept override {}
 };

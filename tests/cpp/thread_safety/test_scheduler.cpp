@@ -114,6 +114,16 @@ private:
     std::array<std::atomic<std::size_t>, errc_count> failures_{};
 };
 
+/// A receiver of its own for each call that may be cancelled.
+class caller final : public call_receiver {
+public:
+    explicit caller(tally& all) : all_(&all) {}
+    void deliver(infer_call_ptr call) noexcept override { all_->deliver(std::move(call)); }
+
+private:
+    tally* all_;
+};
+
 struct load {
     std::uint32_t max_rows = 8;
     std::uint32_t max_queue = 64;
@@ -223,15 +233,17 @@ TEST_CASE("scheduler: calls of network and other threads each come back once wit
 TEST_CASE("scheduler: calls are cancelled while they are queued, run and come back") {
     constexpr std::size_t calls = 3 * per_thread;
     fixture f({.max_delay = 100us}, calls);
+    std::vector<caller> callers(calls, caller(f.answers));
     turns network(f, 0, per_thread);
     f.home.post(network);
     run_together(2, [&](std::size_t t) {
         const std::size_t first = (t + 1) * per_thread;
         for (std::size_t i = first; i < first + per_thread; ++i) {
             infer_call_ptr call = f.make_call(i, false);
-            const infer_call* const seen = call.get();
+            call->receiver = &callers[i];
+            call->deadline = i % 7 == 0 ? clock::now() + 50us : no_deadline;
             f.served->submit(std::move(call), nullptr, false);
-            f.served->cancel(seen);
+            f.served->cancel(callers[i - i % 3]);
         }
     });
     f.check_all_back(calls);

@@ -356,11 +356,11 @@ def opens(served: Served) -> bool:
 
 
 def test_the_bytes_in_flight(strict: Served) -> None:
-    """A body that does not fit the budget beside the others is refused, and may come again."""
+    """A body that does not fit the budget beside other half bodies is refused, and may come again."""
     with strict.connect() as holder:
         holder.send(request("POST", "/v2/models/echo/infer", headers=[("Content-Length", "900000")]))
-        holder.send(b" ")
-        wire.wait_for(lambda: strict.metric("asio_infer_inflight_bytes") >= 900_000, "the budget is spent")
+        holder.send(b" " * 899_999)
+        wire.wait_for(lambda: strict.metric("asio_infer_inflight_bytes") >= 899_999, "the budget is spent")
         answer = wire.refused(strict.address, request("POST", "/v2/models/add/infer", b" " * 500_000) + LIVE, 503)
         assert int(answer.headers["retry-after"]) >= 1
         chunks = [b" " * 100_000] * 5

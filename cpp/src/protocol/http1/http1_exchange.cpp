@@ -33,7 +33,7 @@ void http1_exchange::reset() noexcept {
     body = {};
     body_size = 0;
     lease.release();
-    last = announce_continue = merged_ = false;
+    last = announce_continue = merged_ = probes_ = false;
     total_ = sent_ = continue_sent_ = 0;
 }
 
@@ -104,7 +104,10 @@ std::size_t http1_exchange::sent(std::size_t n) noexcept {
         const std::size_t part = std::min(n, continue_line.size() - continue_sent_);
         continue_sent_ += part;
         n -= part;
-        if (continue_sent_ == continue_line.size()) announce_continue = false;
+        if (continue_sent_ == continue_line.size()) {
+            announce_continue = probes_ = false;
+            continue_sent_ = 0;
+        }
     }
     if (now != stage::answered) return n;
     const std::size_t part = std::min(n, total_ - sent_);

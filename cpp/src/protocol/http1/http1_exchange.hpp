@@ -45,7 +45,12 @@ public:
     /// Takes what was sent of this exchange off `n`, and returns the rest of it.
     std::size_t sent(std::size_t n) noexcept;
     /// "100 Continue" is to be sent: one that has begun is finished, one that comes too late is not made.
-    bool announces() const noexcept { return announce_continue && (now == stage::receiving || continue_sent_ > 0); }
+    bool announces() const noexcept {
+        return announce_continue &&
+               (now == stage::receiving || continue_sent_ > 0 || (probes_ && now == stage::handling));
+    }
+    /// Sends an interim answer that says nothing: a peer that has gone meets it with a reset. Clients skip it.
+    void probe() noexcept { announce_continue = probes_ = true; }
     bool all_sent() const noexcept { return now == stage::answered && sent_ == total_; }
 
     stage now = stage::receiving;
@@ -67,6 +72,7 @@ private:
     std::size_t total_ = 0;  ///< bytes of the whole answer
     std::size_t sent_ = 0;   ///< of these, sent
     std::size_t continue_sent_ = 0;
+    bool probes_ = false;
 };
 
 }  // namespace asio_infer::http1

@@ -16,7 +16,7 @@ struct named_model final : served_model {
     }
     bool ready() const noexcept override { return true; }
     void submit(infer_call_ptr, task_executor*, bool) noexcept override {}
-    void cancel(const infer_call*) noexcept override {}
+    void cancel(const call_receiver&) noexcept override {}
     void open() noexcept override {}
     void close(const error&, bool) noexcept override {}
 };

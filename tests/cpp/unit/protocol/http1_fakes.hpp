@@ -18,9 +18,18 @@
 
 namespace asio_infer::testing {
 
-struct no_executor final : task_executor {
-    void post(task&) noexcept override { FAIL_CHECK("a session posts nothing"); }
+/// The connection's thread: runs what was posted to it when the test says so.
+struct manual_executor final : task_executor {
+    void post(task& work) noexcept override { posted.push_back(&work); }
     bool here() const noexcept override { return true; }
+    void run_all() {
+        while (!posted.empty()) {
+            task* const next = posted.front();
+            posted.pop_front();
+            next->run();
+        }
+    }
+    std::deque<task*> posted;
 };
 
 /// What came to the handler, copied: the exchange is reused.
@@ -90,8 +99,10 @@ struct fake_handler final : request_handler {
 
 struct fake_host final : session_host {
     task_executor& home() noexcept override { return executor; }
+    time_point now() const noexcept override { return time; }
     void session_changed() noexcept override { ++changes; }
-    no_executor executor;
+    manual_executor executor;
+    time_point time{std::chrono::hours(1)};
     int changes = 0;
 };
 
@@ -102,6 +113,7 @@ struct session_fixture {
     ~session_fixture() {
         session->peer_gone();
         while (!handler.open.empty()) handler.answer(0, "late");
+        host.executor.run_all();
         CHECK(session->quiet());
         session.reset();
         CHECK(budget.used() == 0);
@@ -162,7 +174,7 @@ struct session_fixture {
     fake_handler handler;
     fake_host host;
     http1::session_context context{handler, bounds, budget, stats};
-    time_point now{std::chrono::hours(1)};
+    time_point& now = host.time;
     std::unique_ptr<http1::http1_session> session;
     std::string output;
 };

@@ -127,23 +127,123 @@ TEST_CASE("a body takes its share of the budget, and its answer takes its place"
     CHECK(f.budget.used() == 0);
 }
 
-TEST_CASE("no budget for the body: 503, and the connection ends") {
-    session_fixture f({}, 10'000);
-    REQUIRE(f.budget.try_take(5'000));
-    f.feed("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 5001\r\n\r\n");
-    check_refusal(f, 503);
-    f.budget.give_back(5'000);
+TEST_CASE("no budget for the body to begin: 503, and the connection ends") {
+    const std::string length = "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 5001\r\n\r\n";
+    for (const std::string& request : {length, chunked("/", "1\r\na\r\n0\r\n\r\n")}) {
+        session_fixture f({}, 10'000);
+        REQUIRE(f.budget.try_take(5'000));
+        f.feed(request);
+        check_refusal(f, 503);
+        CHECK(f.handler.refused.at(0).retry_after_s == 1);
+        f.budget.give_back(5'000);
+    }
 }
 
-TEST_CASE("no budget for a chunked body to begin or to grow: 503") {
-    {
-        session_fixture f({}, 10'000);
-        f.feed(chunked("/", "1\r\na\r\n0\r\n\r\n"));  // begins with more
-        check_refusal(f, 503);
+TEST_CASE("a body that all of the budget could not hold: 413") {
+    for (const std::string& request : {post("/", pattern(20'001)), chunked("/", to_chunks(pattern(20'001), 1000))}) {
+        session_fixture f({}, 20'000);
+        f.feed(request + get("/never"));
+        check_refusal(f, 413);
+        CHECK(f.handler.refused.at(0).message.find("20000") != std::string::npos);
     }
-    session_fixture f({}, 20'000);
-    f.feed(chunked("/", to_chunks(pattern(30'000), 1000)) + get("/never"));
-    check_refusal(f, 503);
+}
+
+TEST_CASE("a body takes the budget as it arrives, not as it is announced") {
+    session_fixture f({}, std::size_t{8} << 20);
+    f.feed("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 4000000\r\n\r\n");
+    f.session->prepare();
+    CHECK(f.budget.used() <= 65'536);
+    f.feed(pattern(1'000'000));
+    f.session->prepare();
+    CHECK(f.budget.used() >= 1'000'000);
+    CHECK(f.budget.used() <= 2'048'576 + 65'536);
+}
+
+TEST_CASE("a body waits for the budget without being read, and goes on when there are bytes again") {
+    const std::string body = pattern(200'000);
+    for (const std::string& request : {post("/", body), chunked("/", to_chunks(body, 1000))}) {
+        session_fixture f({}, 300'000);
+        REQUIRE(f.budget.try_take(200'000));
+        std::size_t fed = f.feed(request);
+        CHECK(fed < request.size());
+        CHECK(f.session->prepare().empty());
+        CHECK(f.session->deadline() == no_deadline);  // it is not the peer who is slow
+        CHECK(f.handler.refused.empty());
+        f.now += 1h;
+        const int changes = f.host.changes;
+        f.budget.give_back(200'000);
+        f.host.executor.run_all();
+        CHECK(f.host.changes > changes);
+        CHECK(f.session->deadline() == f.now + f.bounds.body_progress_timeout);
+        fed += f.feed(std::string_view(request).substr(fed));
+        CHECK(fed == request.size());
+        REQUIRE(f.handler.seen.size() == 1);
+        CHECK(f.handler.seen[0].body == body);
+    }
+}
+
+TEST_CASE("half bodies do not wait for each other: one is refused, the other goes on") {
+    const std::string body = pattern(200'000);
+    for (const std::string& request : {post("/", body), chunked("/", to_chunks(body, 1000))}) {
+        session_fixture f({}, 300'000);
+        fake_host second_host;
+        auto second = std::make_unique<http1::http1_session>(f.context, second_host, f.now);
+        const auto feed_second = [&](std::string_view bytes) {
+            std::size_t taken = 0;
+            for (std::span<std::byte> room = second->prepare(); taken < bytes.size() && !room.empty();
+                 room = second->prepare()) {
+                const std::size_t n = std::min(room.size(), bytes.size() - taken);
+                std::memcpy(room.data(), bytes.data() + taken, n);
+                second->received(n, f.now);
+                taken += n;
+            }
+            return taken;
+        };
+        std::size_t fed = f.feed(std::string_view(request).substr(0, 150'000));
+        feed_second(request);
+        REQUIRE(f.handler.refused.size() == 1);
+        CHECK(f.handler.refused[0].code == errc::unavailable);
+        second->peer_gone();
+        CHECK(second->quiet());
+        second.reset();
+        f.host.executor.run_all();
+        fed += f.feed(std::string_view(request).substr(fed));
+        CHECK(fed == request.size());
+        REQUIRE(f.handler.seen.size() == 1);
+        CHECK(f.handler.seen[0].body == body);
+    }
+}
+
+TEST_CASE("a body that waits for the budget ends with its connection, and when the server stops") {
+    for (const bool drained : {false, true}) {
+        session_fixture f({}, 300'000);
+        REQUIRE(f.budget.try_take(200'000));
+        f.feed(post("/", pattern(200'000)));
+        CHECK(f.session->prepare().empty());
+        if (drained) {
+            f.session->drain(f.now);
+            CHECK(f.answers().at(0).status == 503);
+        } else {
+            f.session->peer_gone();
+            CHECK(f.session->quiet());
+        }
+        f.session->prepare();
+        CHECK(f.budget.used() == 200'000);
+        f.budget.give_back(200'000);
+        CHECK(f.host.executor.posted.empty());
+    }
+}
+
+TEST_CASE("a session whose wait has ended is not quiet before it knows") {
+    session_fixture f({}, 300'000);
+    REQUIRE(f.budget.try_take(200'000));
+    f.feed(post("/", pattern(200'000)));
+    CHECK(f.session->prepare().empty());
+    f.budget.give_back(200'000);
+    f.session->peer_gone();
+    CHECK_FALSE(f.session->quiet());
+    f.host.executor.run_all();
+    CHECK(f.session->quiet());
 }
 
 TEST_CASE("a chunked body never holds more of the budget than its limit") {
@@ -156,7 +256,7 @@ TEST_CASE("a chunked body never holds more of the budget than its limit") {
 TEST_CASE("no budget for the answer: 503 instead of it, and the connection goes on") {
     session_fixture f({}, 1'000);
     f.feed(get("/0") + get("/1"));
-    f.handler.answer(0, std::string(1'001, 'x'));
+    f.handler.answer(0, std::string(1'025, 'x'));
     f.handler.answer(0, "fits");
     const auto answers = f.answers();
     REQUIRE(answers.size() == 2);

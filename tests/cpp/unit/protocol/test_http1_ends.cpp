@@ -74,8 +74,10 @@ TEST_CASE("the time of the next header begins with its first byte, behind reques
 }
 
 TEST_CASE("a body may take long if it makes progress") {
+    limits l;
+    l.min_bytes_per_s = 0;
     for (const std::string& half : {half_body, half_chunks}) {
-        session_fixture f;
+        session_fixture f(l);
         f.feed(half);
         for (int i = 0; i < 3; ++i) {
             f.now += f.bounds.body_progress_timeout - 1ms;
@@ -87,6 +89,36 @@ TEST_CASE("a body may take long if it makes progress") {
         REQUIRE(answers.size() == 1);
         CHECK(answers[0].status == 408);
     }
+}
+
+TEST_CASE("a body that comes slower than the least rate is given up, however steadily") {
+    limits l;
+    l.min_bytes_per_s = 100;
+    session_fixture f(l);
+    const time_point begin = f.now;
+    f.feed("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 100000\r\n\r\n");
+    while (f.handler.refused.empty()) {
+        f.now += 1s;
+        if (f.session->deadline() <= f.now)
+            f.session->deadline_passed(f.now);
+        else
+            f.feed(std::string(50, 'x'));  // half of the rate: patience lasts twice as long
+    }
+    CHECK(f.handler.refused[0].code == errc::request_timeout);
+    CHECK(f.now - begin == 2 * f.bounds.body_progress_timeout - 1s);
+}
+
+TEST_CASE("a body that comes at the least rate may take for ever") {
+    limits l;
+    l.min_bytes_per_s = 100;
+    session_fixture f(l);
+    f.feed("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 100000\r\n\r\n");
+    for (int i = 0; i < 1'000; ++i) {
+        f.now += 1s;
+        REQUIRE(f.session->deadline() > f.now);
+        f.feed(std::string(100, 'x'));
+    }
+    CHECK(f.handler.seen.size() == 1);
 }
 
 TEST_CASE("a read may be under way into a body whose time is over") {
@@ -123,7 +155,7 @@ TEST_CASE("a peer that does not take its answer is given up") {
     CHECK(f.send_some(10) == 10);
     CHECK(f.session->deadline() == f.now + f.bounds.write_progress_timeout);
     f.now += 20s;
-    CHECK(f.send_some(10) == 10);  // progress
+    CHECK(f.send_some(30 * f.bounds.min_bytes_per_s) > 10);  // progress
     CHECK(f.session->deadline() == f.now + f.bounds.write_progress_timeout);
     f.now += 20s;
     f.session->sent(0, f.now);  // none
@@ -335,6 +367,146 @@ TEST_CASE("drain: a connection that has been used is over at once, too") {
     CHECK(f.answers().size() == 1);
 }
 
+TEST_CASE("a peer that takes its answer slower than the least rate is given up, however steadily") {
+    session_fixture f;
+    f.feed(get("/"));
+    f.handler.answer(0, std::string(100'000, 'x'));
+    f.send_some(10);
+    const time_point begin = f.now;
+    while (!f.session->over()) {
+        f.now += 1s;
+        if (f.session->deadline() <= f.now)
+            f.session->deadline_passed(f.now);
+        else
+            f.send_some(1);
+    }
+    CHECK(f.now - begin == f.bounds.write_progress_timeout + 1s);
+}
+
+TEST_CASE("times beyond the clock do not overflow") {
+    limits l;
+    l.header_timeout = l.body_progress_timeout = l.idle_timeout = l.write_progress_timeout = l.linger_timeout =
+        std::chrono::milliseconds::max();
+    session_fixture f(l);
+    CHECK(f.session->deadline() == no_deadline);
+    f.feed("POST / HTTP/1.1\r\n");
+    CHECK(f.session->deadline() == no_deadline);
+    f.feed("Host: h\r\nContent-Length: 2\r\n\r\nx");
+    CHECK(f.session->deadline() == no_deadline);
+    f.feed("x");
+    f.handler.answer(0, "y");
+    f.send_some(1);
+    CHECK(f.session->deadline() == no_deadline);
+    f.send_all();
+    CHECK(f.session->deadline() == no_deadline);
+}
+
+TEST_CASE("a peer that has finished is asked once whether it still waits") {
+    session_fixture f;
+    f.feed(get("/0") + get("/1"));
+    f.session->peer_finished(f.now);
+    f.pass_deadline(100ms);
+    CHECK(f.answers().at(0).status == 100);
+    CHECK(f.session->deadline() == no_deadline);
+    CHECK(f.session->prepare().empty());
+    f.handler.answer(0, "0");
+    f.handler.answer(0, "1");
+    const auto answers = f.answers();
+    REQUIRE(answers.size() == 3);
+    CHECK(answers[1].body == "0");
+    CHECK(answers[2].body == "1");
+    CHECK(f.session->over());
+}
+
+TEST_CASE("a peer that has finished is not asked if it is answered soon, nor one of HTTP/1.0") {
+    {
+        session_fixture f;
+        f.feed(get("/"));
+        f.session->peer_finished(f.now);
+        f.handler.answer(0, "x");
+        REQUIRE(f.answers().size() == 1);
+        CHECK(f.session->over());
+    }
+    session_fixture f;
+    f.feed("GET / HTTP/1.0\r\n\r\n");
+    f.session->peer_finished(f.now);
+    f.pass_deadline(100ms);
+    CHECK(f.answers().empty());
+    CHECK(f.session->deadline() == no_deadline);
+    f.handler.answer(0, "x");
+    CHECK(f.answers().size() == 1);
+}
+
+TEST_CASE("a peer that has finished is asked behind the answer that it is being sent") {
+    session_fixture f;
+    f.feed(get("/0") + get("/1"));
+    f.handler.answer(0, pattern(50'000));
+    f.send_some(10);
+    f.session->peer_finished(f.now);
+    f.pass_deadline(100ms);
+    CHECK(f.answers().size() == 1);
+    f.pass_deadline(100ms);
+    CHECK(f.answers().at(1).status == 100);
+    f.session->peer_gone();
+    CHECK(f.handler.cancellations == 1);
+}
+
+TEST_CASE("retire: a connection without a request takes one more, the last") {
+    session_fixture f;
+    f.session->retire(f.now);
+    CHECK_FALSE(f.session->over());
+    f.feed(get("/ready") + get("/never"));
+    f.handler.answer(0, "no");
+    const auto answers = f.answers();
+    REQUIRE(answers.size() == 1);
+    CHECK(answers[0].header("connection") == "close");
+    CHECK(f.targets() == texts{"/ready"});
+    CHECK(f.session->send_side_over());
+}
+
+TEST_CASE("retire: what was received is answered, half a request is refused") {
+    session_fixture f;
+    f.feed(get("/0") + "GET /h");
+    f.session->retire(f.now);
+    CHECK(f.handler.refused.at(0).code == errc::unavailable);
+    f.handler.answer(0, "0");
+    const auto answers = f.answers();
+    REQUIRE(answers.size() == 2);
+    CHECK(answers[0].body == "0");
+    CHECK(answers[1].status == 503);
+    CHECK(answers[1].header("connection") == "close");
+    f.session->drain(f.now);
+    f.pass_deadline(500ms);
+    CHECK(f.session->over());
+}
+
+TEST_CASE("behind a last answer the connection is read until the peer closes, for a limited time") {
+    for (const bool peer_closes : {true, false}) {
+        session_fixture f;
+        f.feed(get("/", "Connection: close\r\n"));
+        f.handler.answer(0, "x");
+        f.send_all();
+        CHECK(f.session->send_side_over());
+        CHECK_FALSE(f.session->over());
+        f.feed(get("/never"));
+        if (peer_closes)
+            f.session->peer_finished(f.now);
+        else
+            f.pass_deadline(f.bounds.linger_timeout);
+        CHECK(f.session->over());
+        CHECK(f.targets() == texts{"/"});
+    }
+}
+
+TEST_CASE("drain: a connection without a request closes at once") {
+    session_fixture f;
+    f.feed(get("/"));
+    f.handler.answer(0, "x");
+    f.send_all();
+    f.session->drain(f.now);
+    CHECK(f.session->over());
+}
+
 TEST_CASE("drain: what was received is answered, the last with Connection: close") {
     session_fixture f;
     f.feed(get("/0") + get("/1"));
@@ -349,7 +521,7 @@ TEST_CASE("drain: what was received is answered, the last with Connection: close
     CHECK(answers[1].body == "1");
     CHECK(answers[1].header("connection") == "close");
     CHECK(f.targets() == texts{"/0", "/1"});
-    CHECK(f.session->over());
+    CHECK(f.session->send_side_over());
 }
 
 TEST_CASE("drain: half a request is refused, behind those that run") {
@@ -379,7 +551,7 @@ TEST_CASE("drain: within an answer") {
     const auto answers = f.answers();
     REQUIRE(answers.size() == 1);
     CHECK(answers[0].body == pattern(50'000));
-    CHECK(f.session->over());
+    CHECK(f.session->send_side_over());
 }
 
 TEST_CASE("drain: requests that wait at the limit are dropped") {
@@ -415,6 +587,6 @@ TEST_CASE("drain: a refused connection goes on lingering; a second drain changes
     f.session->drain(f.now);
     CHECK(f.answers().size() == 1);
     CHECK(f.session->send_side_over());
-    f.pass_deadline(f.bounds.linger_timeout);
+    f.pass_deadline(500ms);
     CHECK(f.session->over());
 }

@@ -44,7 +44,7 @@ void check_conversation(session_fixture& f, const conversation& c) {
         CHECK(answers[i].body == c.targets[i]);
         CHECK(answers[i].header("connection") == (i + 1 == answers.size() ? "close" : ""));
     }
-    CHECK(f.session->over());
+    CHECK(f.session->send_side_over());
     CHECK(f.budget.used() == 0);
 }
 
@@ -279,7 +279,7 @@ TEST_CASE("HTTP/1.0: closed, unless the client asks to keep it open") {
     f.feed("GET /1 HTTP/1.0\r\n\r\n");
     REQUIRE(f.answers().size() == 2);
     CHECK(f.answers()[1].header("connection") == "close");
-    CHECK(f.session->over());
+    CHECK(f.session->send_side_over());
     CHECK(f.targets() == texts{"/0", "/1"});
 }
 

@@ -109,10 +109,10 @@ struct fake_model final : served_model {
             held.push_back(std::move(call));
         }
     }
-    void cancel(const infer_call* call) noexcept override {
+    void cancel(const call_receiver& caller) noexcept override {
         ++cancels;
         for (std::size_t i = 0; i < held.size(); ++i) {
-            if (held[i].get() != call) continue;
+            if (held[i]->receiver != &caller) continue;
             infer_call_ptr found = std::move(held[i]);
             held.erase(held.begin() + static_cast<std::ptrdiff_t>(i));
             found->outcome = error{errc::cancelled, "cancelled"};
@@ -145,6 +145,7 @@ private:
 struct fake_directory final : model_directory {
     std::vector<std::shared_ptr<fake_model>> models;
     bool is_ready = true;
+    bool is_stopping = false;
 
     result<model_ptr> find(std::string_view name, std::optional<std::int64_t> version) const override {
         model_ptr best;
@@ -163,6 +164,7 @@ struct fake_directory final : model_directory {
         return found;
     }
     bool ready() const noexcept override { return is_ready; }
+    bool stopping() const noexcept override { return is_stopping; }
 };
 
 /// Records as text: "message key=value ...".

@@ -19,7 +19,7 @@ public:
     explicit described_model(model_spec spec) { spec_ = std::move(spec); }
     bool ready() const noexcept override { return ready_; }
     void submit(infer_call_ptr, task_executor*, bool) noexcept override {}
-    void cancel(const infer_call*) noexcept override {}
+    void cancel(const call_receiver&) noexcept override {}
     void open() noexcept override { ready_ = true; }
     void close(const error&, bool) noexcept override { ready_ = false; }
 

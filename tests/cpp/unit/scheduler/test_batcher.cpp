@@ -25,11 +25,18 @@ infer_call_ptr make_call(std::uint32_t rows, std::int64_t width = 4) {
     return call;
 }
 
+/// Who a call belongs to, where nothing is delivered.
+struct no_receiver final : call_receiver {
+    void deliver(infer_call_ptr) noexcept override { FAIL_CHECK("a machine delivers nothing"); }
+};
+
 struct machine {
     explicit machine(batcher_limits limits) : batcher(limits) {}
     /// Admits a call of `rows` from a thread without a turn; the call, for comparing.
-    const infer_call* add(std::uint32_t rows, time_point now = t0, std::int64_t width = 4) {
+    const infer_call* add(std::uint32_t rows, time_point now = t0, std::int64_t width = 4,
+                          call_receiver* receiver = nullptr) {
         infer_call_ptr call = make_call(rows, width);
+        call->receiver = receiver;
         const infer_call* seen = call.get();
         return batcher.admit(call, now, false) ? seen : nullptr;
     }
@@ -248,13 +255,14 @@ TEST_CASE("a call that waits can be taken out, once") {
     machine m({.max_rows = 1});
     m.add(1);
     CHECK(m.batch() == rows{1});
-    const infer_call* a = m.add(1);
-    const infer_call* b = m.add(2);
-    CHECK(m.batcher.remove(a).get() == a);
-    CHECK(m.batcher.remove(a) == nullptr);
+    no_receiver first, second;
+    const infer_call* const a = m.add(1, t0, 4, &first);
+    m.add(2, t0, 4, &second);
+    CHECK(m.batcher.remove(first).get() == a);
+    CHECK(m.batcher.remove(first) == nullptr);
     m.batcher.instance_idle(0);
     CHECK(m.batch() == rows{2});
-    CHECK(m.batcher.remove(b) == nullptr);
+    CHECK(m.batcher.remove(second) == nullptr);
 }
 
 TEST_CASE("property: every admitted request is dispatched once, in batches within the limit, oldest first per width") {

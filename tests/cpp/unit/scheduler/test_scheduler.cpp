@@ -34,12 +34,17 @@ struct manual_alarms final : alarm_factory {
         void set(time_point at) noexcept override { when = at; }
         time_point& when;
     };
+    struct state {
+        std::function<void()> ring;
+        time_point set_to{};
+    };
     std::unique_ptr<asio_infer::alarm> make_alarm(std::function<void()> on_ring) override {
-        ring = std::move(on_ring);
-        return std::make_unique<one>(set_to);
+        made.push_back({std::move(on_ring), {}});
+        return std::make_unique<one>(made.back().set_to);
     }
-    std::function<void()> ring;
-    time_point set_to{};
+    state& of_queue() { return made.at(0); }
+    state& of_runs() { return made.at(1); }
+    std::deque<state> made;  ///< in the order in which a scheduler makes them
 };
 
 /// Doubles INT32 rows of width 1. Holds its jobs until they are let go, unless they run inline.
@@ -49,13 +54,14 @@ struct doubling_model final : backend_model, backend_instance {
     backend_instance& instance(std::uint32_t) noexcept override { return *this; }
     void async_run(run_job& job) noexcept override {
         batches.push_back(job.rows);
+        if (on_start) on_start();
         if (job.run_inline)
             finish(job);
         else
             held = &job;
     }
     void release() { finish(*std::exchange(held, nullptr)); }
-    void cancel() noexcept override { interrupted = true; }
+    void cancel() noexcept override { interrupted = held != nullptr; }
     void finish(run_job& job) {
         job.compute_started = job.compute_ended = clock::now();
         unique_buffer out(job.rows * 4);
@@ -81,7 +87,15 @@ struct doubling_model final : backend_model, backend_instance {
     std::int32_t poison = -1;
     std::uint32_t extra_rows = 0;
     bool interrupted = false;
+    std::function<void()> on_start;
 };
+
+/// Stands in for the run's end after it was stopped.
+void end_stopped(doubling_model& model) {
+    run_job& job = *std::exchange(model.held, nullptr);
+    job.outcome = error{errc::cancelled, "cancelled"};
+    job.receiver->on_run_done(job);
+}
 
 struct receiver final : call_receiver {
     void deliver(infer_call_ptr call) noexcept override { done.push_back(std::move(call)); }
@@ -95,6 +109,11 @@ struct receiver final : call_receiver {
     std::vector<std::string> outcomes() const {
         std::vector<std::string> all;
         for (std::size_t i = 0; i < done.size(); ++i) all.push_back(outcome(i));
+        return all;
+    }
+    std::vector<errc> codes() const {
+        std::vector<errc> all;
+        for (const infer_call_ptr& each : done) all.push_back(each->outcome.error().code);
         return all;
     }
     std::vector<infer_call_ptr> done;
@@ -119,7 +138,8 @@ struct fixture {
         served.reset();
         workers.run_all();
     }
-    const infer_call* submit(std::string id, std::int32_t value, bool from_network = true, bool waits = false) {
+    void submit(std::string id, std::int32_t value, bool from_network = true, bool waits = false,
+                call_receiver* to = nullptr, time_point deadline = no_deadline) {
         auto call = std::make_unique<infer_call>();
         unique_buffer data(4);
         std::memcpy(data.data(), &value, 4);
@@ -127,12 +147,11 @@ struct fixture {
         call->request.inputs.push_back({"x", {dtype::int32, {1, 1}, std::move(data).share()}, {}});
         call->inputs.push_back(&call->request.inputs[0].value);
         call->outputs.push_back({0, false, 0});
-        call->receiver = &answers;
+        call->receiver = to != nullptr ? to : &answers;
+        call->deadline = deadline;
         call->model = served;
         call->arrived = clock::now();
-        const infer_call* seen = call.get();
         served->submit(std::move(call), from_network ? &home : nullptr, waits);
-        return seen;
     }
     manual_alarms alarms;
     manual_executor home, workers;
@@ -174,10 +193,14 @@ TEST_CASE("a short model runs inline at the end of the turn, a long one does not
     slow.model->release();
 }
 
-TEST_CASE("a caller that waits runs its own request") {
-    fixture f;
-    f.submit("a", 5, false, true);
-    CHECK(f.answers.outcomes() == texts{"a=10"});
+TEST_CASE("a caller that waits runs its own request if it is short") {
+    fixture fast({.max_rows = 8, .max_queue = 4}, true);
+    fast.submit("a", 5, false, true);
+    CHECK(fast.answers.outcomes() == texts{"a=10"});
+    fixture slow;
+    slow.submit("a", 5, false, true);
+    CHECK(slow.answers.done.empty());
+    slow.model->release();
 }
 
 TEST_CASE("after a run, what has waited forms the next batch") {
@@ -230,18 +253,118 @@ TEST_CASE("a full queue refuses at once, and the refused call comes back") {
     CHECK(f.answers.done.size() == 7);
 }
 
-TEST_CASE("a waiting call can be cancelled, a running one ends normally") {
+TEST_CASE("a waiting call that is cancelled never runs") {
     fixture f;
-    const infer_call* running = f.submit("a", 1);
+    receiver leaver;
+    f.submit("a", 1);
     f.home.run_all();
-    const infer_call* waiting = f.submit("b", 2);
-    f.served->cancel(running);
-    f.served->cancel(waiting);
-    REQUIRE(f.answers.done.size() == 1);
-    CHECK(f.answers.done[0]->outcome.error().code == errc::cancelled);
+    f.submit("b", 2, true, false, &leaver);
+    f.served->cancel(leaver);
+    CHECK(leaver.codes() == std::vector{errc::cancelled});
     CHECK(f.served->stats().pending == 0);
     f.model->release();
-    CHECK(f.answers.outcome(1) == "a=2");
+    CHECK(f.answers.outcomes() == texts{"a=2"});
+    CHECK(f.model->batches == std::vector<std::uint32_t>{1});
+}
+
+TEST_CASE("a running call that is cancelled comes back at once, and its run is stopped") {
+    fixture f;
+    receiver leaver;
+    f.submit("a", 1, true, false, &leaver);
+    f.home.run_all();
+    f.served->cancel(leaver);
+    CHECK(leaver.codes() == std::vector{errc::cancelled});
+    CHECK(leaver.done[0]->request.id == "a");
+    CHECK(f.model->interrupted);
+    // The slot belongs to the work: the next call waits for the run's end.
+    CHECK(f.served->stats().running == 1);
+    f.submit("b", 2);
+    f.home.run_all();
+    CHECK(f.model->batches.size() == 1);
+    f.served->cancel(leaver);
+    end_stopped(*f.model);
+    CHECK(leaver.done.size() == 1);
+    CHECK(f.served->stats().running == 1);
+    f.model->release();
+    CHECK(f.answers.outcomes() == texts{"b=4"});
+    CHECK(f.served->stats().running == 0);
+    CHECK(f.served->stats().success.count == 1);
+    CHECK(f.served->stats().failures[static_cast<std::size_t>(errc::cancelled)] == 1);
+}
+
+TEST_CASE("a run goes on as long as one of its callers waits") {
+    fixture f;
+    receiver first, second;
+    f.submit("a", 1, true, false, &first);
+    f.submit("b", 2);
+    f.submit("c", 3, true, false, &second);
+    f.home.run_all();
+    f.served->cancel(first);
+    f.served->cancel(second);
+    CHECK_FALSE(f.model->interrupted);
+    f.model->release();
+    CHECK(f.answers.outcomes() == texts{"b=4"});
+    CHECK(first.codes() == std::vector{errc::cancelled});
+    CHECK(second.codes() == std::vector{errc::cancelled});
+    CHECK(f.served->stats().running == 0);
+}
+
+TEST_CASE("a run whose last caller leaves before it has begun is stopped as it begins") {
+    fixture f;
+    receiver leaver;
+    f.model->on_start = [&] { f.served->cancel(leaver); };
+    f.model->interrupted = false;
+    f.submit("a", 1, true, false, &leaver);
+    f.home.run_all();
+    CHECK(leaver.codes() == std::vector{errc::cancelled});
+    CHECK(f.model->interrupted);
+    end_stopped(*f.model);
+    CHECK(f.served->stats().running == 0);
+}
+
+TEST_CASE("those that leave a failed batch are not run alone") {
+    fixture f;
+    f.model->poison = 3;
+    receiver leaver, late_leaver;
+    f.submit("a", 1, true, false, &leaver);
+    f.submit("b", 2);
+    f.submit("c", 3);
+    f.submit("d", 4, true, false, &late_leaver);
+    f.home.run_all();
+    f.served->cancel(leaver);
+    f.model->release();  // fails: b, c and d are to be run alone
+    CHECK(f.served->stats().running == 3);
+    f.served->cancel(late_leaver);
+    CHECK(late_leaver.codes() == std::vector{errc::cancelled});
+    while (f.model->held != nullptr) f.model->release();
+    CHECK(f.answers.outcomes() == texts{"b=4", "poison"});
+    CHECK(f.model->batches == std::vector<std::uint32_t>{4, 1, 1});
+    CHECK(f.served->stats().running == 0);
+}
+
+TEST_CASE("the deadline of a call that runs is answered when it comes, and the run is stopped") {
+    fixture f;
+    const time_point soon = clock::now() + 1h;
+    f.submit("a", 1, true, false, nullptr, soon);
+    f.home.run_all();
+    CHECK(f.alarms.of_runs().set_to == soon);
+    f.alarms.of_runs().ring();  // too early: nothing has run out
+    CHECK(f.answers.done.empty());
+    f.served->cancel(f.answers);
+    end_stopped(*f.model);
+
+    receiver late;
+    f.submit("b", 2, true, false, &late, clock::now() + 1ms);
+    f.submit("c", 3);
+    f.home.run_all();
+    while (late.done.empty()) f.alarms.of_runs().ring();
+    CHECK(late.codes() == std::vector{errc::deadline_exceeded});
+    CHECK(f.answers.done.size() == 1);
+    f.model->interrupted = false;
+    f.model->release();
+    CHECK(f.answers.outcome(1) == "c=6");
+    CHECK_FALSE(f.model->interrupted);
+    CHECK(f.served->stats().failures[static_cast<std::size_t>(errc::deadline_exceeded)] == 1);
 }
 
 TEST_CASE("a run that closing interrupts is answered with why the model was closed") {
@@ -291,6 +414,7 @@ TEST_CASE("closing answers what waits; what runs ends normally") {
     CHECK(f.answers.outcome(2) == "a=2");
     f.served->open();
     f.submit("d", 4, false, true);
+    f.model->release();
     CHECK(f.answers.outcome(3) == "d=8");
 }
 
@@ -299,7 +423,7 @@ TEST_CASE("a queue timeout is answered when the alarm rings") {
     f.submit("a", 1, false);
     f.submit("b", 2, false);
     const std::size_t before = f.answers.done.size();
-    f.alarms.ring();
+    f.alarms.of_queue().ring();
     CHECK(f.answers.done.size() >= before);
     REQUIRE_FALSE(f.answers.done.empty());
     CHECK(f.answers.done.back()->outcome.error().code == errc::deadline_exceeded);
