@@ -55,22 +55,32 @@ listener::listener(asio::io_context& context, std::vector<target> targets, const
     : context_(context), targets_(std::move(targets)), bounds_(bounds), stats_(stats), log_(log) {}
 
 std::uint16_t listener::open(const std::string& host, std::uint16_t port) {
+    const std::vector<tcp::endpoint> endpoints = resolve(context_, host, port);
+    // A port that is free on the first address may be in use on the next.
+    int attempts = port == 0 && endpoints.size() > 1 ? 16 : 1;
+    for (;;) {
+        --attempts;
+        const bind_failure failed = bind_all(endpoints, port);
+        if (!failed.ec) return acceptors_.back().local_endpoint().port();
+        if (failed.ec != asio::error::address_in_use || attempts == 0) throw_bind_failure(failed.endpoint, failed.ec);
+    }
+}
+
+listener::bind_failure listener::bind_all(const std::vector<tcp::endpoint>& endpoints, std::uint16_t port) {
     acceptors_.clear();
-    std::vector<tcp::endpoint> endpoints = resolve(context_, host, port);
     acceptors_.reserve(endpoints.size());
-    error_code missing;
-    for (tcp::endpoint& each : endpoints) {
+    bind_failure missing;
+    for (tcp::endpoint each : endpoints) {
         each.port(port);
         const error_code ec = bind_one(each);
         if (lacks_address(ec))
-            missing = ec;
+            missing = {each, ec};
         else if (ec)
-            throw_bind_failure(each, ec);
+            return {each, ec};
         else
             port = acceptors_.back().local_endpoint().port();
     }
-    if (acceptors_.empty()) throw_bind_failure(endpoints.front(), missing);
-    return port;
+    return acceptors_.empty() ? missing : bind_failure{};
 }
 
 error_code listener::bind_one(const tcp::endpoint& endpoint) {

@@ -42,6 +42,12 @@ public:
 private:
     using acceptor = boost::asio::basic_socket_acceptor<boost::asio::ip::tcp, connection::executor>;
 
+    struct bind_failure {
+        boost::asio::ip::tcp::endpoint endpoint;
+        boost::system::error_code ec;  ///< none: all are bound
+    };
+
+    bind_failure bind_all(const std::vector<boost::asio::ip::tcp::endpoint>& endpoints, std::uint16_t port);
     boost::system::error_code bind_one(const boost::asio::ip::tcp::endpoint& endpoint);
     connection::awaitable<void> accept_from(acceptor& source);
     void accepted(connection::socket_type socket, target& where);

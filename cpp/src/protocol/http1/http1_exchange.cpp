@@ -23,6 +23,14 @@ void append_number(std::string& out, std::size_t number) {
     out.append(digits, end);
 }
 
+/// Tells clients that heed it when an idle connection will be closed, so that they do not reuse one in that moment.
+void add_idle_time(std::string& out, std::chrono::milliseconds idle_timeout) {
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(idle_timeout).count();
+    if (seconds < 1) return;
+    out.append("\r\nKeep-Alive: timeout=");
+    append_number(out, static_cast<std::size_t>(seconds));
+}
+
 }  // namespace
 
 void http1_exchange::reset() noexcept {
@@ -37,7 +45,7 @@ void http1_exchange::reset() noexcept {
     total_ = sent_ = continue_sent_ = 0;
 }
 
-void http1_exchange::add_headers(bool last_on_connection) {
+void http1_exchange::add_headers(bool last_on_connection, std::chrono::milliseconds idle_timeout) {
     start_.assign("HTTP/1.1 ");
     append_number(start_, static_cast<std::size_t>(response.status));
     start_.append(1, ' ').append(reason_phrase(response.status)).append("\r\nDate: ").append(http_date());
@@ -57,15 +65,17 @@ void http1_exchange::add_headers(bool last_on_connection) {
         append_number(start_, response.retry_after_s);
     }
     if (!response.request_id.empty()) start_.append("\r\nX-Request-Id: ").append(response.request_id);
-    if (last_on_connection)
+    if (last_on_connection) {
         start_.append("\r\nConnection: close");
-    else if (head.version == 10)
-        start_.append("\r\nConnection: keep-alive");
+    } else {
+        if (head.version == 10) start_.append("\r\nConnection: keep-alive");
+        add_idle_time(start_, idle_timeout);
+    }
     start_.append("\r\n\r\n");
 }
 
-void http1_exchange::lay_out(bool last_on_connection) {
-    add_headers(last_on_connection);
+void http1_exchange::lay_out(bool last_on_connection, std::chrono::milliseconds idle_timeout) {
+    add_headers(last_on_connection, idle_timeout);
     const std::size_t body_bytes = has_body() ? response.body_size() : 0;
     merged_ = body_bytes <= merge_limit;
     if (merged_ && body_bytes > 0) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -39,7 +40,8 @@ public:
     void reset() noexcept;
 
     /// Lays the answer out for sending: status line and headers, small bodies behind them in one piece.
-    void lay_out(bool last_on_connection);
+    /// `idle_timeout`: how long the connection may be idle behind it, which the client is told.
+    void lay_out(bool last_on_connection, std::chrono::milliseconds idle_timeout);
     /// Bytes that are still to be sent, in order; returns the number of entries filled.
     std::size_t to_send(std::span<std::span<const std::byte>> out) const noexcept;
     /// Takes what was sent of this exchange off `n`, and returns the rest of it.
@@ -63,7 +65,7 @@ public:
     bool announce_continue = false;  ///< "100 Continue" is to be sent when this exchange is the next to be answered
 
 private:
-    void add_headers(bool last_on_connection);
+    void add_headers(bool last_on_connection, std::chrono::milliseconds idle_timeout);
     bool has_body() const noexcept { return request.method != verb::head && response.status != 204; }
 
     exchange_owner& owner_;

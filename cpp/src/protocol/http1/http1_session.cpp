@@ -69,7 +69,11 @@ std::span<std::byte> http1_session::prepare() {
     }
     if (phase_ == phase::discard) begin_ = end_ = 0;
     if (phase_ == phase::head && !incoming_open_ && at_request_limit()) return {};
-    if (begin_ == end_) begin_ = end_ = 0;
+    if (begin_ == end_) {
+        begin_ = end_ = 0;
+        // What a large header or a chunked body needed is not kept while the connection is idle.
+        if (phase_ == phase::head && in_.size() > first_read_size) in_ = std::vector<std::byte>(first_read_size);
+    }
     if (in_.empty()) in_.resize(first_read_size);
     if (end_ == in_.size() && begin_ > 0) {
         std::memmove(in_.data(), in_.data() + begin_, end_ - begin_);
@@ -435,7 +439,7 @@ void http1_session::answered(http1_exchange& x) noexcept {
                                  context_.budget.seconds_until_free(wanted, now_)},
                                 x);
     }
-    x.lay_out(x.last);
+    x.lay_out(x.last, context_.bounds.idle_timeout);
     host_.session_changed();
 }
 

@@ -93,7 +93,7 @@ TEST_CASE("the exact bytes of an answer") {
     CHECK(f.output ==
           "HTTP/1.1 429 Too Many Requests\r\nContent-Type: application/json\r\nContent-Length: 2\r\n"
           "Inference-Header-Content-Length: 2\r\nContent-Encoding: gzip\r\nVary: Accept-Encoding\r\n"
-          "Retry-After: 1\r\nX-Request-Id: r1\r\n\r\n{}");
+          "Retry-After: 1\r\nX-Request-Id: r1\r\nKeep-Alive: timeout=75\r\n\r\n{}");
 }
 
 TEST_CASE("an answer without content has neither type nor length") {
