@@ -1,9 +1,11 @@
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "fuzz/support/demand.hpp"
 #include "fuzz/support/http1_play.hpp"
+#include "fuzz/support/http1_reference.hpp"
 #include "fuzz/support/memory_meter.hpp"
 
 namespace {
@@ -68,6 +70,19 @@ course play_evenly(const http1_script& script, std::size_t piece) {
     return course_of(play);
 }
 
+/// The session may refuse more than a plain reader does, but it reads no request where that one reads another.
+void check_reading(const course& taken, const http1_reading& plain) {
+    const std::size_t both = std::min(taken.requests.size(), plain.requests.size());
+    for (std::size_t i = 0; i < both; ++i) {
+        demand(taken.requests[i].method == plain.requests[i].method, "the method is what a plain reader reads");
+        demand(taken.requests[i].target == plain.requests[i].target, "the target is what a plain reader reads");
+        demand(taken.requests[i].body == plain.requests[i].body, "the body is what a plain reader reads");
+    }
+    demand(both == plain.requests.size() || !taken.refusals.empty(), "what a plain reader reads is taken or refused");
+    demand(both == taken.requests.size() || plain.end != http1_reading::ending::refused, "a framing is refused");
+    demand(both == taken.requests.size() || plain.end != http1_reading::ending::closed, "nothing follows the last");
+}
+
 }  // namespace
 
 // The input is a script (support/http1_script.hpp): how the connection goes on, and the bytes that come by it.
@@ -76,6 +91,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const course as_told = play_events(script);
     if (script.disturbs()) return 0;
     const course whole = play_evenly(script, script.stream.size());
+    check_reading(whole, read_plainly(script.stream, limits_of(script)));
     const course bytewise = play_evenly(script, 1);
     if (whole.met_budget || bytewise.met_budget || as_told.met_budget) return 0;
     demand(whole.agrees_with(bytewise), "where the stream is cut changes no request");

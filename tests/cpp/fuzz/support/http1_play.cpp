@@ -22,18 +22,6 @@ constexpr std::size_t tight_budget = 2'048;
 /// What the session may offer to read into besides a body: its own input buffer.
 constexpr std::size_t read_buffer_limit = std::size_t{128} << 10;
 
-limits limits_of(const http1_script& script) {
-    limits bounds;
-    bounds.max_body_bytes = std::size_t{256} << 10;
-    bounds.max_pipelined_requests = 8;
-    if (script.has(http1_script::tight_limits)) {
-        bounds.max_header_bytes = 256;
-        bounds.max_body_bytes = 1'024;
-        bounds.max_pipelined_requests = 2;
-    }
-    return bounds;
-}
-
 /// Behind the target of its request, by which it is recognised: nothing, what is still copied behind the headers,
 /// what is not, or a part of its own.
 std::string padding_of(unsigned amount) {
@@ -89,6 +77,18 @@ bool check_refusal(http_answer_reader& reader, bool last) {
 }
 
 }  // namespace
+
+limits limits_of(const http1_script& script) {
+    limits bounds;
+    bounds.max_body_bytes = std::size_t{256} << 10;
+    bounds.max_pipelined_requests = 8;
+    if (script.has(http1_script::tight_limits)) {
+        bounds.max_header_bytes = 256;
+        bounds.max_body_bytes = 1'024;
+        bounds.max_pipelined_requests = 2;
+    }
+    return bounds;
+}
 
 http1_play::http1_play(const http1_script& script)
     : script_(script),

@@ -11,6 +11,9 @@
 
 namespace asio_infer::fuzz {
 
+/// The limits of a play with these settings.
+limits limits_of(const http1_script& script);
+
 /// A session in the middle of a peer, a socket, a clock and a handler that do what a script says. It calls the session
 /// as net/connection does: a read is open until its bytes come, every call is followed by a try to send, and after the
 /// end nothing but answers comes. Rules that hold at any moment are checked on the way.
