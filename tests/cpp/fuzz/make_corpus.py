@@ -235,6 +235,7 @@ def refused_json() -> Iterator[Seed]:
         "bytes_overflow": "[4611686018427387904]",
         "large": "[1000000000000]",
         "large_times_zero": "[0,1000000000000]",
+        "promises_more": "[300000]",
         "negative": "[-1]",
         "fraction": "[1.5]",
         "integral": "[1.0,1e0]",
@@ -248,6 +249,7 @@ def refused_json() -> Iterator[Seed]:
     for name, (dims, datatype, data) in {
         "too_few": ("[3]", "INT8", "[1,2]"),
         "too_many": ("[1]", "INT8", "[1,2]"),
+        "far_too_many": ("[1]", "FP64", "[" + "1," * 200 + "1]"),
         "ragged": ("[2,2]", "INT8", "[[1,2],[3]]"),
         "too_deep": ("[1]", "INT8", "[[1]]"),
         "mixed_nesting": ("[2,1]", "INT8", "[1,[2]]"),
@@ -343,7 +345,7 @@ def infer_binary() -> Iterator[Seed]:
     yield "scalar", counted(binary_body(("FP64", [], 8)), bytes(8))
     yield "size_differs", counted(binary_body(("FP32", [2], 4)), bytes(4))
     yield "size_huge", counted(binary_body(("INT8", [1], 2**64 - 1)), b"x")
-    yield "sizes_wrap", counted(binary_body(("INT8", [1], 1), ("INT8", [1], 2**64 - 1)), b"x")
+    yield "sizes_wrap", counted(binary_body(("INT8", [2], 2), ("INT8", [1], 2**64 - 2)), b"xy")
     yield "shape_overflow", counted(binary_body(("INT8", [2**32, 2**32], 0)), b"")
     yield "shape_huge", counted(binary_body(("FP64", [2**60], 8)), bytes(8))
     yield "size_negative", counted(binary_body(("INT8", [1], -1)), b"x")

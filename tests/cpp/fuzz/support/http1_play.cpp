@@ -35,6 +35,12 @@ buffer part_of(std::size_t size) {
     return std::move(part).share();
 }
 
+std::size_t bytes_under_way(const testing::fake_handler& handler) {
+    std::size_t bytes = 0;
+    for (const exchange* x : handler.open) bytes += x->request.body.size();
+    return bytes;
+}
+
 bool answers_request(const http_answer& answer, const seen_request& request) {
     if (request.method == verb::head) return answer.body.empty();
     const std::string_view body = answer.body;
@@ -219,6 +225,7 @@ void http1_play::check_now() {
     demand(fixture_.budget.used() <= fixture_.budget.limit(), "the budget is kept");
     demand(fixture_.handler.open.size() <= fixture_.bounds.max_pipelined_requests,
            "no more requests are under way than the limit allows");
+    demand(bytes_under_way(fixture_.handler) <= fixture_.budget.used(), "the budget counts what is under way");
     demand(!session_.over() || closed_, "what is over is closed");
     if (!refused_for_good()) return;
     if (seen_at_refusal_ == npos) seen_at_refusal_ = fixture_.handler.seen.size();
