@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes the seeds of the fuzz targets to corpus/TARGET/. Inputs that a fuzzer found lie there too and stay as they are.
+"""Writes the seeds of the fuzz targets to corpus/TARGET/.
 
-Run it after a change below, and commit what it wrote.
+Inputs that a fuzzer found lie there too and stay as they are. Run it after a change below and commit what it wrote.
 """
 
 import json
@@ -114,7 +114,10 @@ def chunked_bodies() -> Iterator[Seed]:
             yield f"chunked_{name}_in_pieces", play(stream, *[(READ, 1)] * 40)
     grows = b"".join(b"c8\r\n" + b"y" * 200 + b"\r\n" for _ in range(6)) + b"0\r\n\r\n"
     yield "chunked_over_limit_tight", play(chunked(grows), settings=TIGHT)
-    yield "chunked_late_answer", play(chunked(b"3\r\nabc\r\n0\r\n\r\n") + get("/n"), (READ, 31), (ANSWER, 4), settings=LATE)
+    yield (
+        "chunked_late_answer",
+        play(chunked(b"3\r\nabc\r\n0\r\n\r\n") + get("/n"), (READ, 31), (ANSWER, 4), settings=LATE),
+    )
 
 
 def courses() -> Iterator[Seed]:
@@ -129,13 +132,19 @@ def courses() -> Iterator[Seed]:
     yield "options", play(head("OPTIONS * HTTP/1.1", "Host: h"))
     yield "empty_lines_between", play(b"\r\n\r\n" + get("/a") + b"\r\n" + get("/b"))
     yield "length_0", play(post("/a", b"") + get("/b"))
-    yield "binary_post", play(post("/i", b'{"a":1}' + bytes(64), "Inference-Header-Content-Length: 7", "X-Request-Id: r"))
+    yield (
+        "binary_post",
+        play(post("/i", b'{"a":1}' + bytes(64), "Inference-Header-Content-Length: 7", "X-Request-Id: r")),
+    )
     yield "binary_start_beyond_body", play(post("/i", b"abc", "Inference-Header-Content-Length: 99999999999"))
     yield "binary_start_in_chunks", play(chunked(b"9\r\n{}1234567\r\n0\r\n\r\n", "Inference-Header-Content-Length: 2"))
     yield "pipelined", play(three)
     yield "pipelined_late", play(three, (READ, 31), (ANSWER, 2), (ANSWER, 1), (ANSWER, 0), settings=LATE)
     yield "pipelined_over_limit", play(b"".join(get(f"/{i}") for i in range(12)), (READ, 31), settings=LATE)
-    yield "pipelined_over_limit_tight", play(b"".join(get(f"/{i}") for i in range(5)), (READ, 20), settings=LATE | TIGHT)
+    yield (
+        "pipelined_over_limit_tight",
+        play(b"".join(get(f"/{i}") for i in range(5)), (READ, 20), settings=LATE | TIGHT),
+    )
     yield "mixed_replies", play(three, (READ, 6), (SWITCH, 0), (READ, 7), (SWITCH, 0), (READ, 31))
     yield "large_answers", play(three, (READ, 31), (ANSWER, 2), (ANSWER, 6), (ANSWER, 5), settings=LATE)
     yield "large_answer_tight", play(get("/a"), (READ, 31), (ANSWER, 2), settings=LATE | TIGHT)
@@ -167,7 +176,10 @@ def courses() -> Iterator[Seed]:
     yield "drain_in_body", play(post("/a", b"x" * 50), (READ, 8), (BEGIN_READ, 0), (DRAIN, 0), (READ, 1))
     yield "drain_behind_answer", play(three, (READ, 5), (DRAIN, 0), (TIME, 13), DEADLINE)
     yield "refused_then_lingers", play(get("/a", "Host: h") + get("/b"), (READ, 31), (TIME, 12), DEADLINE)
-    yield "budget_met_tight", play(post("/1", b"x" * 900) + post("/2", b"y" * 900), (READ, 31), (READ, 31), settings=LATE | TIGHT)
+    yield (
+        "budget_met_tight",
+        play(post("/1", b"x" * 900) + post("/2", b"y" * 900), (READ, 31), (READ, 31), settings=LATE | TIGHT),
+    )
 
 
 def http1_session() -> Iterator[Seed]:
@@ -333,10 +345,13 @@ def infer_binary() -> Iterator[Seed]:
     yield "section_too_short", counted(pair, b"abc123")
     yield "section_too_long", counted(pair, b"abc12345")
     yield "no_section", counted(pair, b"")
-    yield "json_and_binary", counted(
-        b'{"inputs":[{"name":"A","shape":[1],"datatype":"INT8","data":[1]},'
-        b'{"name":"B","shape":[2],"datatype":"INT8","parameters":{"binary_data_size":2}}]}',
-        b"xy",
+    yield (
+        "json_and_binary",
+        counted(
+            b'{"inputs":[{"name":"A","shape":[1],"datatype":"INT8","data":[1]},'
+            b'{"name":"B","shape":[2],"datatype":"INT8","parameters":{"binary_data_size":2}}]}',
+            b"xy",
+        ),
     )
     yield "data_and_size", counted(one_input("[1]", "INT8", "[1]", ',"parameters":{"binary_data_size":1}'), b"x")
     yield "json_only", counted(one_input("[1]", "INT8", "[1]"), b"")
@@ -349,7 +364,10 @@ def infer_binary() -> Iterator[Seed]:
     yield "shape_overflow", counted(binary_body(("INT8", [2**32, 2**32], 0)), b"")
     yield "shape_huge", counted(binary_body(("FP64", [2**60], 8)), bytes(8))
     yield "size_negative", counted(binary_body(("INT8", [1], -1)), b"x")
-    yield "binary_output", counted(binary_body(("INT8", [1], 1), more=',"parameters":{"binary_data_output":true}'), b"x")
+    yield (
+        "binary_output",
+        counted(binary_body(("INT8", [1], 1), more=',"parameters":{"binary_data_output":true}'), b"x"),
+    )
     text = binary_body(("INT8", [1], 1))
     yield "length_one_more", counted(text, b"x", 1)
     yield "length_one_less", counted(text, b"x", -1)
