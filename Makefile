@@ -121,7 +121,7 @@ build/fuzz/.fuzz-ready: CMakePresets.json $(STAMPS)/boost
 .PHONY: fuzz
 fuzz: build/fuzz/.fuzz-ready ## New inputs for what reads hostile bytes, with libFuzzer (ARGS='infer_json' selects)
 	@cmake --build build/fuzz --target fuzz_targets
-	$(PY) tools/fuzz.py build/fuzz --seconds $(FUZZ_SECONDS) --jobs $(JOBS) $(ARGS)
+	$(PY) tools/fuzz.py build/fuzz $(ARGS) --seconds $(FUZZ_SECONDS) --jobs $(JOBS)
 
 .PHONY: coverage
 coverage: BUILD := build/coverage
