@@ -96,6 +96,7 @@ def chunked_bodies() -> Iterator[Seed]:
         "empty": b"0\r\n\r\n",
         "extensions": b'3;a=b;c="d e"\r\nabc\r\n0;last\r\n\r\n',
         "long_extension": b"3;" + b"x" * 1100 + b"\r\nabc\r\n0\r\n\r\n",
+        "line_feed_in_extension": b'3;a="\n"\r\nabc\r\n0\r\n\r\n',
         "trailer": b"3\r\nabc\r\n0\r\nX-A: 1\r\nX-B: 2\r\n\r\n",
         "length_in_trailer": b"0\r\nContent-Length: 3\r\n\r\n",
         "host_in_trailer": b"0\r\nHost: other\r\n\r\n",
