@@ -1,6 +1,7 @@
 # `make help` lists the targets. Everything is installed into .venv/ and built below build/; a second run reuses both.
 #   PRESET=dev make test    another CMake preset than release (see CMakePresets.json)
 #   PYTHON=python3.12       the Python that .venv is made from        JOBS=4    parallel compilers and tests
+#   FUZZ_SECONDS=120        how long `make fuzz` runs each target
 SHELL := bash
 .SHELLFLAGS := -euc
 .ONESHELL:
@@ -11,6 +12,7 @@ MAKEFLAGS += --no-print-directory
 
 PRESET ?= release
 JOBS ?= $(shell nproc)
+FUZZ_SECONDS ?= 120
 BUILD := build/$(PRESET)
 VENV := .venv
 STAMPS := $(VENV)/.stamps
@@ -109,6 +111,17 @@ asan: build/asan/.test-ready ## The C++ tests under AddressSanitizer and Undefin
 tsan: build/tsan/.test-ready ## The C++ tests under ThreadSanitizer
 	@cmake --build build/tsan
 	$$(setarch -R true 2>/dev/null && echo setarch -R) ctest --test-dir build/tsan --output-on-failure $(ARGS)
+
+# The seeds alone run as ordinary tests, in every build (ctest's fuzz/...).
+build/fuzz/.fuzz-ready: CMakePresets.json $(STAMPS)/boost
+	@cxx=$$(tools/bootstrap.sh fuzz)
+	cmake --preset fuzz --log-level=WARNING -DPython_EXECUTABLE=$(CURDIR)/$(PY) -DCMAKE_CXX_COMPILER="$$cxx"
+	touch $@
+
+.PHONY: fuzz
+fuzz: build/fuzz/.fuzz-ready ## New inputs for what reads hostile bytes, with libFuzzer (ARGS='infer_json' selects)
+	@cmake --build build/fuzz --target fuzz_targets
+	$(PY) tools/fuzz.py build/fuzz $(ARGS) --seconds $(FUZZ_SECONDS) --jobs $(JOBS)
 
 .PHONY: coverage
 coverage: BUILD := build/coverage

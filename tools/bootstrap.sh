@@ -3,6 +3,7 @@
 #   bootstrap.sh system            the Debian packages that are missing (apt-get as root or sudo, else a message)
 #   bootstrap.sh venv DIR          a virtual environment of the newest Python here that works (PYTHON=... overrides)
 #   bootstrap.sh packages DIR ARG...  pip install ARG... into it; only errors are shown
+#   bootstrap.sh fuzz              clang with libFuzzer, installed if it is missing; prints the compiler's name
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -40,20 +41,47 @@ missing_packages() {
     find_python >/dev/null || echo python3 python3-dev python3-venv
 }
 
-system() {
+# A clang that comes without its runtime libraries compiles but cannot link a fuzz target.
+fuzzes() {
+    echo 'extern "C" int LLVMFuzzerTestOneInput(const unsigned char*, unsigned long) { return 0; }' |
+        "$1" -x c++ -fsanitize=fuzzer,address,undefined - -o /dev/null >/dev/null 2>&1
+}
+
+find_fuzzing_clang() {
+    local name
+    for name in clang++-19 clang++; do
+        if fuzzes "$name"; then
+            echo "$name"
+            return
+        fi
+    done
+    return 1
+}
+
+missing_fuzz_packages() {
+    find_fuzzing_clang >/dev/null && return
+    if apt-cache show clang-19 >/dev/null 2>&1; then
+        echo clang-19 libclang-rt-19-dev
+    else
+        echo clang libclang-rt-dev
+    fi
+}
+
+install_missing() { # install_missing LISTER: the packages that the function LISTER prints, until it prints none
     local packages root=
-    packages=$(missing_packages | xargs)
+    packages=$("$1" | xargs)
     [ -n "$packages" ] || return 0
     [ "$(id -u)" = 0 ] || root="sudo -n"
     if ! command -v apt-get >/dev/null || { [ -n "$root" ] && ! sudo -n true 2>/dev/null; }; then
         echo "Missing system packages, and no right to install them. As root: apt-get install $packages" >&2
         exit 1
     fi
-    echo "Installing system packages: $packages"
     $root apt-get update -qq
+    packages=$("$1" | xargs) # once more: which packages there are is known only now
+    echo "Installing system packages: $packages" >&2
     # shellcheck disable=SC2086  # a list of words
     $root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $packages >/dev/null
-    packages=$(missing_packages | xargs)
+    packages=$("$1" | xargs)
     if [ -n "$packages" ]; then
         echo "Still missing after apt-get: $packages${PYTHON:+ (PYTHON=$PYTHON must be 3.11+ with venv and headers)}" >&2
         exit 1
@@ -61,7 +89,7 @@ system() {
 }
 
 case "$1" in
-system) system ;;
+system) install_missing missing_packages ;;
 venv)
     python=$(find_python) || { echo "No Python 3.11+ here works with venv and headers${PYTHON:+ (PYTHON=$PYTHON)}" >&2; exit 1; }
     echo "Making $2 with $("$python" --version)"
@@ -73,8 +101,12 @@ packages)
     shift 2
     "$venv/bin/pip" install -qq --disable-pip-version-check "$@"
     ;;
+fuzz)
+    install_missing missing_fuzz_packages
+    find_fuzzing_clang
+    ;;
 *)
-    sed -n '2,6s/^# \{0,1\}//p' "$0" >&2
+    sed -n '2,7s/^# \{0,1\}//p' "$0" >&2
     exit 2
     ;;
 esac

@@ -1,5 +1,6 @@
 #include "protocol/http1/request_parser.hpp"
 
+#include <algorithm>
 #include <boost/beast/core/string.hpp>
 #include <boost/beast/http/error.hpp>
 #include <limits>
@@ -35,6 +36,12 @@ bool has_folded_line(std::string_view header) noexcept {
     for (auto at = header.find('\n'); at != std::string_view::npos; at = header.find('\n', at + 1))
         if (at + 1 < header.size() && (header[at + 1] == ' ' || header[at + 1] == '\t')) return true;
     return false;
+}
+
+/// Beast lets a quoted chunk extension contain a line feed, where another reader may see the line's end.
+bool has_control(std::string_view extensions) noexcept {
+    return std::any_of(extensions.begin(), extensions.end(),
+                       [](char c) { return (c >= 0 && c < ' ' && c != '\t') || c == '\x7f'; });
 }
 
 /// The headers that later stages read, by the names that Beast does not know.
@@ -108,7 +115,8 @@ void request_parser::on_field_impl(field_type field, text name, text value, code
 
 void request_parser::on_chunk_header_impl(std::uint64_t size, text extensions, code& ec) {
     extension_bytes_ += extensions.size();
-    if (extension_bytes_ > max_chunk_extensions) ec = http::error::bad_chunk_extension;
+    if (extension_bytes_ > max_chunk_extensions || has_control({extensions.data(), extensions.size()}))
+        ec = http::error::bad_chunk_extension;
     if (size == 0) in_trailer_ = true;
 }
 

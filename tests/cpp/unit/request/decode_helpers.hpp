@@ -14,7 +14,7 @@ namespace asio_infer::test {
 /// A request as the protocol stage hands it over: the JSON, then the binary section aligned.
 inline request_message message(std::string_view json, std::string_view binary = {}) {
     unique_buffer memory(json.size() + binary.size(), json.size());
-    std::memcpy(memory.data(), json.data(), json.size());
+    if (!json.empty()) std::memcpy(memory.data(), json.data(), json.size());
     if (!binary.empty()) std::memcpy(memory.data() + json.size(), binary.data(), binary.size());
     request_message m;
     m.method = verb::post;
