@@ -6,6 +6,7 @@
 #include "core/escape.hpp"
 #include "request/handlers.hpp"
 #include "request/infer_operation.hpp"
+#include "request/inflate.hpp"
 
 namespace asio_infer::handlers {
 
@@ -23,17 +24,16 @@ bool starts_with_ignoring_case(std::string_view text, std::string_view prefix) n
 }
 
 /// Clients label bodies in many ways (curl -d says it is a form), so any type is read as the protocol's body; only
-/// multipart/*, which wraps its content, cannot be meant. Coded bodies are not read yet.
+/// multipart/*, which wraps its content, cannot be meant.
 result<void> check_body_type(const header_values& headers) {
     if (starts_with_ignoring_case(headers[header::content_type], "multipart/")) {
         return error{errc::unsupported_media_type, "Content-Type '" + printable(headers[header::content_type], 100) +
                                                        "' is not supported; send application/json"};
     }
     const std::string_view coding = headers[header::content_encoding];
-    const bool identity = coding.size() == 8 && starts_with_ignoring_case(coding, "identity");
-    if (coding.empty() || identity) return {};
-    return error{errc::unsupported_media_type,
-                 "Content-Encoding '" + printable(coding, 100) + "' is not supported; send the body as it is"};
+    if (parse_body_coding(coding)) return {};
+    return error{errc::unsupported_media_type, "Content-Encoding '" + printable(coding, 100) +
+                                                   "' is not supported; send gzip, deflate or the body as it is"};
 }
 
 }  // namespace

@@ -59,12 +59,16 @@ std::size_t sum_outputs(const infer_call& call, bool binary, Measure measure) no
 
 }  // namespace
 
-std::size_t json_bytes(const request_message& request) noexcept {
+std::optional<std::size_t> announced_json_bytes(const request_message& request) noexcept {
     const std::string_view text = request.headers[header::inference_header_content_length];
-    std::size_t length = request.body.size();
+    std::size_t length = 0;
     const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), length);
-    if (failed != std::errc{} || end != text.data() + text.size()) return request.body.size();
-    return std::min(length, request.body.size());
+    if (failed != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+    return length;
+}
+
+std::size_t json_bytes(const request_message& request) noexcept {
+    return std::min(announced_json_bytes(request).value_or(request.body.size()), request.body.size());
 }
 
 std::size_t expected_json_bytes(const infer_call& call) noexcept { return sum_outputs(call, false, text_bytes); }

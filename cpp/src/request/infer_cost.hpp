@@ -2,10 +2,14 @@
 
 #include <asio_infer/infer.hpp>
 #include <cstddef>
+#include <optional>
 
 #include "core/message.hpp"
 
 namespace asio_infer {
+
+/// What Inference-Header-Content-Length says, if it is a number.
+std::optional<std::size_t> announced_json_bytes(const request_message& request) noexcept;
 
 /// Bytes of JSON in the body of an inference request: all of it without Inference-Header-Content-Length. A value of
 /// that header which is none counts as all; decoding refuses it.

@@ -9,23 +9,34 @@
 #include "request/bind.hpp"
 #include "request/decode.hpp"
 #include "request/infer_cost.hpp"
+#include "request/inflate.hpp"
 
 namespace asio_infer {
 
 infer_operation::infer_operation(const router_context& context, exchange& x, model_ptr model)
-    : context_(context), x_(x), model_(std::move(model)), call_(std::make_unique<infer_call>()) {
+    : context_(context),
+      x_(x),
+      model_(std::move(model)),
+      expanded_(context.budget),
+      call_(std::make_unique<infer_call>()) {
     call_->model = model_;
     call_->receiver = this;
     call_->arrived = x.arrived;
 }
 
 void infer_operation::start() noexcept {
-    if (json_bytes(x_.request) > context_.limits.offload_bytes) {
+    if (heavy_request()) {
         post(context_.workers, step::decode);
         return;
     }
     decode();
     submit();
+}
+
+/// A short coded body may expand to a thousand times its size.
+bool infer_operation::heavy_request() const noexcept {
+    return parse_body_coding(x_.request.headers[header::content_encoding]) != body_coding::identity ||
+           json_bytes(x_.request) > context_.limits.offload_bytes;
 }
 
 void infer_operation::run() noexcept {
@@ -56,9 +67,24 @@ void infer_operation::post(task_executor& where, step next) noexcept {
     where.post(*this);
 }
 
+/// Puts the expanded body in the place of the coded one.
+result<void> infer_operation::expand() {
+    const std::optional<body_coding> coding = parse_body_coding(x_.request.headers[header::content_encoding]);
+    if (!coding || *coding == body_coding::identity) return {};
+    const result<buffer> expanded = expand_body(x_.request.body.bytes(), *coding, context_.limits.max_body_bytes,
+                                                announced_json_bytes(x_.request).value_or(0), expanded_);
+    if (expanded.has_error()) return expanded.error();
+    x_.request.body = *expanded;
+    return {};
+}
+
 void infer_operation::decode() noexcept {
     // The messages below fit a string without an allocation.
     try {
+        if (const result<void> whole = expand(); whole.has_error()) {
+            call_->outcome = whole.error();
+            return;
+        }
         result<infer_request> decoded = decode_infer(x_.request, context_.limits);
         if (decoded.has_error()) {
             call_->outcome = std::move(decoded).error();

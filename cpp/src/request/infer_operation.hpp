@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "core/byte_budget.hpp"
 #include "core/exchange.hpp"
 #include "core/served_model.hpp"
 #include "request/router_context.hpp"
@@ -11,8 +12,9 @@ namespace asio_infer {
 /// One inference over the network: decode, bind, submit, encode, send. Lives in its exchange and ends with it.
 ///
 /// It has one owner at a time: the connection's thread (home), a worker, the scheduler (which holds the call), home
-/// again. Large JSON is decoded and encoded on workers, everything else happens at home. `cancel` comes from home at
-/// any time, so what it touches (`submitted_`, `cancelled_`, `in_cancel_`) belongs to home only.
+/// again. Large JSON is decoded and encoded on workers, and coded bodies are expanded there; everything else happens at
+/// home. `cancel` comes from home at any time, so what it touches (`submitted_`, `cancelled_`, `in_cancel_`) belongs to
+/// home only.
 class infer_operation final : public operation, public call_receiver, private task {
 public:
     /// Throws std::bad_alloc.
@@ -28,7 +30,9 @@ private:
 
     void run() noexcept override;
     void post(task_executor& where, step next) noexcept;
+    bool heavy_request() const noexcept;
     void decode() noexcept;
+    result<void> expand();
     void submit() noexcept;
     /// Ends a request that never reached the scheduler; call_->outcome says why.
     void fail() noexcept;
@@ -40,6 +44,7 @@ private:
     const router_context& context_;
     exchange& x_;
     const model_ptr model_;
+    byte_lease expanded_;  ///< for the body, if it came coded
     infer_call_ptr call_;  ///< null while the scheduler has it
     step next_ = step::decode;
     bool submitted_ = false;

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/byte_budget.hpp"
 #include "core/executor.hpp"
 #include "core/message.hpp"
 #include "core/model_stats.hpp"
@@ -21,6 +22,7 @@ struct router_context {
     const response_encoder& encoder;
     task_executor& workers;  ///< for JSON, compression and encoding above limits.offload_bytes
     const asio_infer::limits& limits;
+    byte_budget& budget;  ///< for what requests hold beyond their bodies
     server_stats& stats;
     log_sink& log;
     bool access_log = false;       ///< one record at `info` for each answer

@@ -55,6 +55,7 @@ public:
                                   .encoder = encoder,
                                   .workers = workers,
                                   .limits = options.limits,
+                                  .budget = budget,
                                   .stats = stats,
                                   .log = *log,
                                   .access_log = options.access_log,

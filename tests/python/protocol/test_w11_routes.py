@@ -35,7 +35,7 @@ def post(target: str) -> bytes:
 def test_what_is_read(target: str, served: Served) -> None:
     got = served.get(target)
     assert got.status == 200
-    assert set(got.headers) - OPTIONAL == {"date", "content-type", "content-length", "x-request-id"}
+    assert set(got.headers) - OPTIONAL == {"date", "content-type", "content-length", "keep-alive", "x-request-id"}
     with served.connect() as connection:
         head = connection.ask(wire.request("HEAD", target))
         assert head.status == 200

@@ -220,6 +220,7 @@ struct router_world {
     memory_log log;
     server_stats stats;
     asio_infer::limits limits;
+    byte_budget budget{std::size_t{1} << 20};
     std::shared_ptr<fake_model> add = std::make_shared<fake_model>("add", 2);
     bool access_log = false;
     bool compress_binary = false;
@@ -235,6 +236,7 @@ struct router_world {
                        .encoder = encoder,
                        .workers = workers,
                        .limits = limits,
+                       .budget = budget,
                        .stats = stats,
                        .log = log,
                        .access_log = access_log,

@@ -1,4 +1,5 @@
 #include <doctest/doctest.h>
+#include <zlib.h>
 
 #include <string>
 
@@ -203,13 +204,34 @@ TEST_CASE("bodies are taken under any type but multipart, and uncoded only") {
     CHECK(status_with(header::content_type, "Multipart/Mixed") == 415);
     CHECK(status_with(header::content_encoding, "identity") == 200);
     CHECK(status_with(header::content_encoding, "Identity") == 200);
-    for (const std::string coding : {"gzip", "br", "identity, gzip", "identit"}) {
+    for (const std::string coding : {"zstd", "br", "identity, gzip", "identit"}) {
         CAPTURE(coding);
         CHECK(status_with(header::content_encoding, coding) == 415);
     }
     CHECK(world.refused(errc::unsupported_media_type) == 6);
-    CHECK(world.ask(verb::post, infer_target, small_body, {{header::content_encoding, "gzip"}}).text ==
-          "Content-Encoding 'gzip' is not supported; send the body as it is");
+    CHECK(world.ask(verb::post, infer_target, small_body, {{header::content_encoding, "br"}}).text ==
+          "Content-Encoding 'br' is not supported; send gzip, deflate or the body as it is");
+}
+
+TEST_CASE("a coded body, however short, is expanded on a worker, and holds its share of the budget until the answer") {
+    router_world world;
+    std::string coded(200, '\0');
+    auto size = static_cast<uLongf>(coded.size());
+    REQUIRE(compress(reinterpret_cast<Bytef*>(coded.data()), &size, reinterpret_cast<const Bytef*>(small_body.data()),
+                     static_cast<uLong>(small_body.size())) == Z_OK);
+    coded.resize(size);
+    received client;
+    world.send(client, verb::post, infer_target, coded, {{header::content_encoding, "deflate"}});
+    CHECK(world.add->held.empty());
+    world.home.current = false;
+    world.workers.run_one();
+    world.home.current = true;
+    world.home.run_one();
+    REQUIRE(world.add->held.size() == 1);
+    CHECK(world.budget.used() == small_body.size());
+    world.add->finish_held();
+    CHECK(client.response.text == "result 7");
+    CHECK(world.budget.used() == 0);
 }
 
 TEST_CASE("the parameter timeout becomes a deadline from the request's arrival") {
