@@ -144,8 +144,11 @@ coverage: build/coverage/.test-ready $(STAMPS)/group-coverage ## Lines that the 
 soak: build ## Long runs: memory, descriptors and latency over time
 	@$(PY) -m pytest -m soak --timeout 3600 $(ARGS)
 
-stress: build ## Heavy runs: many connections, large bodies, overload
-	@$(PY) -m pytest -m stress --timeout 3600 $(ARGS)
+stress: build ## Heavy load for some minutes: many connections, overload, leaving and slow clients
+	@tools/bootstrap.sh stress
+	rm -f build/stress.json
+	ASIO_INFER_STRESS_SECONDS=10 ctest --test-dir $(BUILD) --output-on-failure -R integration/test_load
+	$(PY) -m pytest -m stress --timeout 3600 --capture=no $(ARGS)
 
 .PHONY: bench
 bench: build $(STAMPS)/group-bench ## CPU per request, throughput and latency

@@ -4,6 +4,7 @@
 #   bootstrap.sh venv DIR          a virtual environment of the newest Python here that works (PYTHON=... overrides)
 #   bootstrap.sh packages DIR ARG...  pip install ARG... into it; only errors are shown
 #   bootstrap.sh fuzz              clang with libFuzzer, installed if it is missing; prints the compiler's name
+#   bootstrap.sh stress            slowhttptest, installed if it is missing
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -67,6 +68,10 @@ missing_fuzz_packages() {
     fi
 }
 
+missing_stress_packages() {
+    command -v slowhttptest >/dev/null || echo slowhttptest
+}
+
 install_missing() { # install_missing LISTER: the packages that the function LISTER prints, until it prints none
     local packages root=
     packages=$("$1" | xargs)
@@ -101,12 +106,13 @@ packages)
     shift 2
     "$venv/bin/pip" install -qq --disable-pip-version-check "$@"
     ;;
+stress) install_missing missing_stress_packages ;;
 fuzz)
     install_missing missing_fuzz_packages
     find_fuzzing_clang
     ;;
 *)
-    sed -n '2,7s/^# \{0,1\}//p' "$0" >&2
+    sed -n '2,8s/^# \{0,1\}//p' "$0" >&2
     exit 2
     ;;
 esac

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class InferFuture(asyncio.Future["Outputs"]):
-    """The outputs of a call that is under way. Cancelling it takes the call out of the model's queue."""
+    """The outputs of a call that is under way. Cancelling it ends the call, and a run that only it waits for."""
 
     _call: _core.AsyncCall | None = None
     _server: _core.Server | None = None
@@ -22,7 +22,7 @@ class InferFuture(asyncio.Future["Outputs"]):
         self._call, self._server = call, server
 
     def cancel(self, msg: Any | None = None) -> bool:
-        """Cancel the call, if it still waits, and this future."""
+        """Cancel the call and this future."""
         cancelled = super().cancel(msg)
         if cancelled and self._call is not None and self._server is not None:
             self._call.cancel(self._server)

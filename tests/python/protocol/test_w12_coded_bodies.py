@@ -23,7 +23,8 @@ def ask(served: Served, coding: str, body: bytes, headers: wire.Headers = (), mo
 
 
 @pytest.mark.parametrize(
-    ("coding", "coder"), [*CODERS.items(), ("GZIP", gzip.compress), ("x-gzip", gzip.compress), ("Deflate", zlib.compress)]
+    ("coding", "coder"),
+    [*CODERS.items(), ("GZIP", gzip.compress), ("x-gzip", gzip.compress), ("Deflate", zlib.compress)],
 )
 def test_a_coded_body_is_read(coding: str, coder: Callable[[bytes], bytes], served: Served) -> None:
     assert ask(served, coding, coder(BODY)).outputs()["Y"].tolist() == SUM
@@ -57,9 +58,7 @@ def test_a_large_body_arrives_whole(coding: str, served: Served) -> None:
     plain = wire.infer("echo", [tensor], x.tobytes(), outputs=outputs)
     head, body = plain.split(b"\r\n\r\n", 1)
     length = head.decode().lower().split("inference-header-content-length:")[1].split()[0]
-    answer = ask(
-        served, coding, CODERS[coding](body), [("Inference-Header-Content-Length", length)], model="echo"
-    )
+    answer = ask(served, coding, CODERS[coding](body), [("Inference-Header-Content-Length", length)], model="echo")
     assert np.array_equal(answer.outputs()["OUTPUT0"].ravel(), x)
 
 
