@@ -100,8 +100,8 @@ class Queue:
 
     Attributes:
         max_size: Requests that may wait, 1 to 1,000,000; one more is `QueueFull`.
-        timeout_s: Longest wait in the queue in seconds before `DeadlineExceeded`; None or 0 for no such limit. It does not
-            limit the run; the time of a call as a whole is its own `timeout_s`, or its parameter `timeout`.
+        timeout_s: Longest wait in the queue in seconds before `DeadlineExceeded`; None or 0 for no such limit. It does
+            not limit the run; the time of a call as a whole is its own `timeout_s`, or its parameter `timeout`.
     """
 
     max_size: int = 256

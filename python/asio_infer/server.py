@@ -195,8 +195,8 @@ class Server:
             version: None for the highest.
             parameters: Request parameters, as in the protocol.
             id: An id for logs.
-            timeout_s: Seconds until `DeadlineExceeded`, whether the call waits or runs; a run that nobody else waits for
-                is stopped then.
+            timeout_s: Seconds until `DeadlineExceeded`, whether the call waits or runs; a run that nobody else waits
+                for is stopped then.
 
         Returns:
             Writable arrays by the names of the outputs. They own their memory and outlive the server. BYTES outputs
