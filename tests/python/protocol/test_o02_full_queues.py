@@ -1,4 +1,4 @@
-"""A full queue: exactly as many requests wait as it says, the others are refused at once and told when to come again."""
+"""A full queue: as many requests wait as it says, the others are refused at once and told when to come again."""
 
 import itertools
 import time
