@@ -51,9 +51,7 @@ class Counted:
         wire.wait_for(lambda: self.sample("asio_infer_requests_running", model=model) == 1, "it runs", 10)
 
     def wait_waiting(self, model: str, count: int) -> None:
-        wire.wait_for(
-            lambda: self.sample("nv_inference_pending_request_count", model=model) == count, "they wait", 10
-        )
+        wire.wait_for(lambda: self.sample("nv_inference_pending_request_count", model=model) == count, "they wait", 10)
 
 
 @pytest.fixture
