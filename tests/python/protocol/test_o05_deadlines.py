@@ -19,9 +19,9 @@ def server(models: Path) -> Iterator[Served]:
         {"name": "add", "model": str(models / "add.onnx")},
         {"name": "loop", "model": str(models / "loop.onnx"), "batching": None},
         {"name": "echo", "identity": {"shape": [-1, -1]}},
-        slow("second", 1.0),
+        slow("second", 0.5),
         slow("forever", FOREVER_S),
-        slow("impatient", 1.0, queue={"max_size": 8, "timeout_s": 0.2}),
+        slow("impatient", 0.6, queue={"max_size": 8, "timeout_s": 0.2}),
         slow("together", 1.0, batching={"max_size": 8, "max_delay_s": 0.1}),
     ]
     with Served(served) as server:
