@@ -53,7 +53,7 @@ def check_refusal(answer: wire.Answer) -> None:
 
 
 @pytest.mark.parametrize("spacing_s", [0, pytest.param(0.02, marks=pytest.mark.soak)])
-@pytest.mark.parametrize("model", ["alone", "batched"])
+@pytest.mark.parametrize("model", [pytest.param("alone", marks=pytest.mark.soak), "batched"])
 def test_exactly_as_many_wait_as_there_are_places(model: str, spacing_s: float, server: Served) -> None:
     with server.connect() as plug:
         plug.send(ask_of(model))

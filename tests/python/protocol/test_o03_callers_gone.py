@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import wire
 from queues import FOREVER_S, ask_of, row_of, running, slow, wait_nothing_held, wait_running, wait_waiting, waiting
-from servers import ADD, Served, StartServer
+from servers import ADD, Model, Served, StartServer
 
 HUGE = 100 << 20
 
@@ -17,7 +17,7 @@ HUGE = 100 << 20
 @pytest.fixture(scope="module")
 def server(models: Path) -> Iterator[Served]:
     """Models whose runs last a second, for ever, or for ever in the runtime."""
-    served = [
+    served: list[Model] = [
         {"name": "add", "model": str(models / "add.onnx")},
         {"name": "loop", "model": str(models / "loop.onnx"), "batching": None},
         slow("second", 1.0),

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import wire
 from queues import FOREVER_S, ask_of, row_of, running, slow, wait_nothing_held, wait_running, wait_waiting
-from servers import Served
+from servers import Model, Served
 
 SOON = {"timeout": 300_000}
 """Microseconds: long enough to be seen running."""
@@ -15,7 +15,7 @@ SOON = {"timeout": 300_000}
 
 @pytest.fixture(scope="module")
 def server(models: Path) -> Iterator[Served]:
-    served = [
+    served: list[Model] = [
         {"name": "add", "model": str(models / "add.onnx")},
         {"name": "loop", "model": str(models / "loop.onnx"), "batching": None},
         {"name": "echo", "identity": {"shape": [-1, -1]}},
