@@ -52,7 +52,7 @@ def check_exit(run_script: Any, models: Any, end: str, load: str, beside: str, l
         assert done.stderr == ""
 
 
-@pytest.mark.parametrize("load", LOADS)
+@pytest.mark.parametrize("load", [pytest.param("idle", marks=pytest.mark.soak), "busy"])
 @pytest.mark.parametrize("end", ENDS)
 def test_every_way_out_is_clean(end: str, load: str, run_script: Any, models: Any) -> None:
     check_exit(run_script, models, end, load, "alone")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import wire
 from queues import FOREVER_S, ask_of, slow, wait_nothing_held, wait_running, wait_waiting
-from servers import Served
+from servers import Model, Served
 
 INFLIGHT = 512 << 20
 LIVE = wire.request("GET", "/v2/health/live")
@@ -18,7 +18,7 @@ METRICS = wire.request("GET", "/metrics")
 
 @pytest.fixture(scope="module")
 def server(models: Path) -> Iterator[Served]:
-    served = [
+    served: list[Model] = [
         {"name": "add", "model": str(models / "add.onnx")},
         {"name": "echo", "identity": {"shape": [-1, -1]}},
         slow("forever", FOREVER_S, queue={"max_size": 4}, instances=2),

@@ -166,7 +166,7 @@ def last_answer(connection: wire.Connection) -> wire.Answer | None:
 def stop() -> Stop:
     found = Stop()
     with ai.Server(port=0, log=ai.Log(level="off")) as server, ExitStack() as stack:
-        server.register("slow", ai.Identity(delay_s=1.5), batching=None)
+        server.register("slow", ai.Identity(delay_s=1.0), batching=None)
         server.register("echo", ai.Identity())
         asked = {name: stack.enter_context(kept_alive(server)) for name in ASKED}
         received = {name: stack.enter_context(kept_alive(server)) for name in RECEIVED}

@@ -80,7 +80,7 @@ def test_ids_and_parameters_make_no_series(server: ai.Server) -> None:
 
 def test_counters_never_go_down_through_swaps_and_removals(server: ai.Server) -> None:
     """The numbers of a name and version go on where they stood, whoever serves them now."""
-    last: dict[object, float] = {}
+    last: Series = {}
 
     def check() -> None:
         now = counters(server)
@@ -115,7 +115,7 @@ def test_counters_never_go_down_while_they_are_read_and_models_are_swapped(serve
         except BaseException as failure:
             failures.append(failure)
 
-    last: dict[object, float] = {}
+    last: Series = {}
 
     def scrape() -> None:
         now = counters(server)

@@ -52,8 +52,8 @@ def check_refusal(answer: wire.Answer) -> None:
     assert answer.headers.get("connection") != "close", "the request was complete: the connection stays"
 
 
-@pytest.mark.parametrize("spacing_s", [0, 0.02])
-@pytest.mark.parametrize("model", ["alone", "batched"])
+@pytest.mark.parametrize("spacing_s", [0, pytest.param(0.02, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("model", [pytest.param("alone", marks=pytest.mark.soak), "batched"])
 def test_exactly_as_many_wait_as_there_are_places(model: str, spacing_s: float, server: Served) -> None:
     with server.connect() as plug:
         plug.send(ask_of(model))

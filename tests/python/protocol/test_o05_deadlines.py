@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import wire
 from queues import FOREVER_S, ask_of, row_of, running, slow, wait_nothing_held, wait_running, wait_waiting
-from servers import Served
+from servers import Model, Served
 
 SOON = {"timeout": 300_000}
 """Microseconds: long enough to be seen running."""
@@ -15,14 +15,14 @@ SOON = {"timeout": 300_000}
 
 @pytest.fixture(scope="module")
 def server(models: Path) -> Iterator[Served]:
-    served = [
+    served: list[Model] = [
         {"name": "add", "model": str(models / "add.onnx")},
         {"name": "loop", "model": str(models / "loop.onnx"), "batching": None},
         {"name": "echo", "identity": {"shape": [-1, -1]}},
-        slow("second", 1.0),
+        slow("second", 0.5),
         slow("forever", FOREVER_S),
-        slow("impatient", 1.0, queue={"max_size": 8, "timeout_s": 0.2}),
-        slow("together", 1.0, batching={"max_size": 8, "max_delay_s": 0.1}),
+        slow("impatient", 0.6, queue={"max_size": 8, "timeout_s": 0.2}),
+        slow("together", 0.7, batching={"max_size": 8, "max_delay_s": 0.1}),
     ]
     with Served(served) as server:
         yield server
@@ -113,7 +113,7 @@ def test_the_queue_s_time_does_not_cut_a_run(server: Served) -> None:
     assert row_of(server.ask(ask_of("impatient", 2.5))) == 2.5
 
 
-@pytest.mark.parametrize("timeout", [0, 20_000_000, 2**62])
+@pytest.mark.parametrize("timeout", [0, 2**62, pytest.param(20_000_000, marks=pytest.mark.soak)])
 def test_a_request_cannot_lengthen_the_queue_s_time(timeout: int, server: Served) -> None:
     with server.connect() as plug, server.connect() as caller:
         plug.send(ask_of("impatient"))

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import wire
 from queues import ask_of, row_of, wait_nothing_held
-from servers import ADD, Served, StartServer
+from servers import ADD, Model, Served, StartServer
 
 LIVE = wire.request("GET", "/v2/health/live")
 LIMIT_S = 0.5
@@ -23,7 +23,7 @@ CLOSED = (wire.ClosedEarly, ConnectionResetError, BrokenPipeError)
 
 @pytest.fixture(scope="module")
 def server(models: Path) -> Iterator[Served]:
-    served = [
+    served: list[Model] = [
         {"name": "add", "model": str(models / "add.onnx")},
         {"name": "echo", "identity": {"shape": [-1, -1]}},
     ]
@@ -97,7 +97,7 @@ def test_a_body_byte_by_byte_is_given_up(form: str, server: Served) -> None:
         check_timed_out(connection)
 
 
-@pytest.mark.parametrize("form", ["length", "chunks"])
+@pytest.mark.parametrize("form", ["length", pytest.param("chunks", marks=pytest.mark.soak)])
 def test_a_slow_upload_above_the_least_rate_may_take_its_time(form: str, server: Served) -> None:
     """It takes three times as long as a body may pause."""
     body = ADD.split(b"\r\n\r\n", 1)[1]
