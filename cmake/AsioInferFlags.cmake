@@ -26,6 +26,7 @@ else()
   # -Wsign-conversion stays off: clang counts it as part of -Wconversion, g++ does not.
   target_compile_options(asio_infer_flags INTERFACE
     -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wvla -Walloca
+    $<$<CONFIG:Release>:-Wframe-larger-than=16384>  # sanitizers make frames larger
     $<$<BOOL:${ASIO_INFER_WERROR}>:-Werror>)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     # g++ 12 warns of std::string's own copying, wrongly (GCC bug 105651).

@@ -75,15 +75,27 @@ def _as_bool(name: str, value: object) -> bool:
     return value
 
 
+def _is_utf8(text: str) -> bool:
+    """Whether it has no parts of bytes that could not be decoded."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _set_source(options: _core.ModelOptions, model: Any) -> None:
     if isinstance(model, Identity):
         _set_identity(options, model)
     elif isinstance(model, str | os.PathLike):
-        options.path = os.fsdecode(model)
-        if not options.path:
+        path = os.fsdecode(model)
+        if not path:
             raise InvalidRequest("the path of the model is empty")
-        if "\0" in options.path:
-            raise InvalidRequest(f"the path of the model contains a NUL character: {options.path!r}")
+        if "\0" in path:
+            raise InvalidRequest(f"the path of the model contains a NUL character: {path!r}")
+        if not _is_utf8(path):
+            raise InvalidRequest(f"the path of the model is not UTF-8: {path!r}; rename the file or its folder")
+        options.path = path
     elif isinstance(model, bytes | bytearray | memoryview):
         if len(model) == 0:
             raise InvalidRequest(f"the bytes of model {options.name!r} are empty")

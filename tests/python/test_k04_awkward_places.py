@@ -51,7 +51,6 @@ def test_a_model_in_any_folder(name: str, models: Path, tmp_path: Path, idle_ser
         assert idle_server.infer("ext", {"X": np.zeros((1, 4096), np.float32)})["Y"][0, -1] == 4095
 
 
-@pytest.mark.xfail(reason="register() fails with the TypeError of its binding, which names no option")
 def test_a_model_in_a_folder_whose_name_is_not_utf_8(models: Path, tmp_path: Path, idle_server: ai.Server) -> None:
     """Loaded or refused: never an error that does not name the path."""
     folder = tmp_path / os.fsdecode(b"latin-\xe9")

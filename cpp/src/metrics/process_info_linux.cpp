@@ -10,6 +10,7 @@
 #include <charconv>
 #include <cstddef>
 #include <span>
+#include <vector>
 
 #include "metrics/process_info.hpp"
 
@@ -32,8 +33,8 @@ std::string_view read_file(const char* path, std::span<char> memory) noexcept {
 }
 
 /// The clock reading at boot is a line "btime N" near the end of /proc/stat, whose "intr" line may be long.
-double read_boot_time() noexcept {
-    std::array<char, 65'536> memory;
+double read_boot_time() {
+    std::vector<char> memory(65'536);
     const std::string_view text = read_file("/proc/stat", memory);
     constexpr std::string_view label = "\nbtime ";
     const std::size_t at = text.find(label);
@@ -43,7 +44,7 @@ double read_boot_time() noexcept {
     return static_cast<double>(seconds);
 }
 
-proc_units read_units() noexcept {
+proc_units read_units() {
     return {static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)), static_cast<double>(::sysconf(_SC_CLK_TCK)),
             read_boot_time()};
 }

@@ -121,30 +121,36 @@ void connection::session_changed() noexcept {
 
 /// Sends what the socket takes at once; the rest when it is writable again.
 void connection::flush() noexcept {
-    while (!waiting_writable_ && !failed_) {
-        std::array<std::span<const std::byte>, max_pieces> pieces;
-        const std::size_t count = session_->to_send(pieces);
-        if (count == 0) break;
-        std::array<asio::const_buffer, max_pieces> buffers;
-        for (std::size_t i = 0; i < count; ++i) buffers[i] = {pieces[i].data(), pieces[i].size()};
-        error_code ec;
-        const std::size_t n =
-            count == 1 ? socket_.write_some(buffers[0], ec) : socket_.write_some(std::span(buffers.data(), count), ec);
-        const bool full = ec == asio::error::would_block || ec == asio::error::try_again;
-        {
-            const set_while_in_scope entered(in_session_);
-            if (ec && !full)
-                session_->peer_gone();
-            else
-                session_->sent(n, clock::now());
-        }
-        if (full) wait_writable();
+    while (!waiting_writable_ && send_some()) {
     }
     if (session_->over())
         fail();
     else if (session_->send_side_over())
         end_sending();
     tell_whether_busy();
+}
+
+/// One write. False if there was nothing to send, or the socket has taken all that it takes now.
+bool connection::send_some() noexcept {
+    if (failed_) return false;
+    std::array<std::span<const std::byte>, max_pieces> pieces;
+    const std::size_t count = session_->to_send(pieces);
+    if (count == 0) return false;
+    std::array<asio::const_buffer, max_pieces> buffers;
+    for (std::size_t i = 0; i < count; ++i) buffers[i] = {pieces[i].data(), pieces[i].size()};
+    error_code ec;
+    const std::size_t n =
+        count == 1 ? socket_.write_some(buffers[0], ec) : socket_.write_some(std::span(buffers.data(), count), ec);
+    const bool full = ec == asio::error::would_block || ec == asio::error::try_again;
+    {
+        const set_while_in_scope entered(in_session_);
+        if (ec && !full)
+            session_->peer_gone();
+        else
+            session_->sent(n, clock::now());
+    }
+    if (full && !waiting_writable_) wait_writable();
+    return !full;
 }
 
 void connection::tell_whether_busy() noexcept {
@@ -198,6 +204,13 @@ void connection::fail() noexcept {
 
 void connection::check_deadline(time_point now) noexcept {
     if (failed_ || session_->deadline() > now) return;
+    // A socket says that it is writable when a good part of its buffer is free; what a slow reader has taken since then
+    // is seen by trying.
+    if (waiting_writable_) {
+        send_some();
+        flush();
+        if (failed_ || session_->deadline() > now) return;
+    }
     // An idle connection's request may have come in this moment: the handler that reads it is due.
     error_code ignored;
     if (!busy_ && !send_ended_ && socket_.available(ignored) > 0) return;

@@ -49,6 +49,7 @@ private:
     template <class Call>
     void in_session(Call call);
     void flush() noexcept;
+    bool send_some() noexcept;
     void wait_writable();
     void watch_for_reset() noexcept;
     bool was_reset() noexcept;

@@ -15,7 +15,8 @@ result<progress> ready(const route_call& call) {
 result<progress> model_ready(const route_call& call) {
     const result<model_ptr> model = call.context.models.find(call.model, call.version);
     if (model.has_error()) return model.error();
-    call.context.encoder.model_ready((*model)->spec().name, (*model)->ready(), call.x.response);
+    const bool ready = (*model)->ready() && !call.context.models.stopping();
+    call.context.encoder.model_ready((*model)->spec().name, ready, call.x.response);
     return progress::answered;
 }
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/address_v4.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -11,6 +10,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "support/http_answers.hpp"
 
@@ -94,7 +94,7 @@ private:
 
     boost::asio::io_context context_;
     boost::asio::ip::tcp::socket socket_{context_};
-    std::array<char, 64 * 1024> chunk_;
+    std::vector<char> chunk_ = std::vector<char>(std::size_t{64} << 10);
     http_answer_reader answers_;
 };
 

@@ -210,7 +210,6 @@ def test_old_connections_learn_that_it_lives_and_is_not_ready(stop: Stop) -> Non
     assert stop.during["metrics"].status == 200
 
 
-@pytest.mark.xfail(reason="a model says that it is ready while it refuses inferences because the server stops")
 def test_old_connections_learn_that_no_model_is_ready(stop: Stop) -> None:
     assert stop.during["model ready"].status == 503
 
@@ -224,6 +223,7 @@ def test_inferences_on_old_connections_are_refused(stop: Stop) -> None:
 
 def test_every_answer_says_that_the_connection_closes(stop: Stop) -> None:
     answers = {**stop.during, **stop.ended}
+    del answers["ready"]  # readiness is false before the connections know: this one told of the stop
     assert {name for name, answer in answers.items() if answer and answer.headers.get("connection") != "close"} == set()
 
 

@@ -131,7 +131,6 @@ def read_slowly_until_freed(connection: wire.Connection, server: Served) -> None
         time.sleep(PACE_S)
 
 
-@pytest.mark.xfail(reason="progress is seen only when a third of the kernel's send buffer has become free")
 def test_a_slow_reader_above_the_least_rate_gets_everything(server: Served) -> None:
     size = 12 << 20
     with server.connect(receive_buffer=65536) as connection:
