@@ -44,23 +44,28 @@ class Probe(threading.Thread):
         self._server = server
         self._done = threading.Event()
         self.times: list[float] = []
+        self._late: list[float] = []
+        """How much longer than asked for each pause took: what this machine does to anyone now."""
 
     def run(self) -> None:
         with self._server.connect() as connection:
+            paused = time.monotonic()
             while not self._done.wait(0.05):
+                self._late.append(time.monotonic() - paused - 0.05)
                 for data in (LIVE, METRICS):
                     began = time.monotonic()
                     if connection.ask(data).status == 200:
                         self.times.append(time.monotonic() - began)
+                paused = time.monotonic()
 
     def finish(self) -> None:
         """The machine is shared with the clients that make the load: a few answers may be late, most not."""
         self._done.set()
         self.join()
-        times = sorted(self.times)
+        times, late = sorted(self.times), sorted(self._late)
         assert len(times) >= 10
-        assert times[len(times) // 2] < 0.05, times
-        assert times[-1] < 1.0, times
+        assert times[len(times) // 2] < 0.05 + 4 * late[len(late) // 2], (times, late)
+        assert times[-1] < 1.0 + 4 * late[-1], (times, late)
 
 
 @pytest.fixture

@@ -115,7 +115,7 @@ def test_a_slow_upload_above_the_least_rate_may_take_its_time(form: str, server:
 
 def test_an_answer_read_byte_by_byte_is_given_up(server: Served) -> None:
     with server.connect(receive_buffer=4096) as connection:
-        connection.send(binary_echo(50 << 20))
+        connection.send(binary_echo(16 << 20))
         wire.wait_for(lambda: server.metric("asio_infer_sent_bytes_total") > 0, "the answer comes")
         read_slowly_until_freed(connection, server)
     wait_nothing_held(server)
