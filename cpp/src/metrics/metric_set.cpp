@@ -157,7 +157,8 @@ constexpr std::array metrics{
            distribution_per_model<&model_stats::run_seconds>},
     metric{"asio_infer_batch_rows", histogram, "rows", "model, version", "Rows in one run of the model.",
            distribution_per_model<&model_stats::batch_rows>},
-    metric{"asio_infer_requests_running", gauge, "requests", "model, version", "Requests in a run of the model.",
+    metric{"asio_infer_requests_running", gauge, "requests", "model, version",
+           "Requests in a run of the model, with those whose callers have gone meanwhile.",
            per_model<[](const model_stats& s) { return load(s.running); }>},
 
     // Of the server.

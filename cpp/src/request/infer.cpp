@@ -1,8 +1,8 @@
-#include <cstddef>
 #include <memory>
 #include <string_view>
 #include <utility>
 
+#include "core/ascii_case.hpp"
 #include "core/escape.hpp"
 #include "request/handlers.hpp"
 #include "request/infer_operation.hpp"
@@ -11,17 +11,6 @@
 namespace asio_infer::handlers {
 
 namespace {
-
-constexpr char lower(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; }
-
-/// `prefix` is lower-case.
-bool starts_with_ignoring_case(std::string_view text, std::string_view prefix) noexcept {
-    if (text.size() < prefix.size()) return false;
-    for (std::size_t i = 0; i < prefix.size(); ++i) {
-        if (lower(text[i]) != prefix[i]) return false;
-    }
-    return true;
-}
 
 /// Clients label bodies in many ways (curl -d says it is a form), so any type is read as the protocol's body; only
 /// multipart/*, which wraps its content, cannot be meant.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <functional>
 #include <string_view>
 
 namespace asio_infer {
@@ -69,6 +70,17 @@ std::optional<std::size_t> announced_json_bytes(const request_message& request) 
 
 std::size_t json_bytes(const request_message& request) noexcept {
     return std::min(announced_json_bytes(request).value_or(request.body.size()), request.body.size());
+}
+
+std::size_t bytes_beside(const infer_request& request, const buffer& body) noexcept {
+    const std::less<const std::byte*> before;
+    std::size_t sum = 0;
+    for (const named_tensor& input : request.inputs) {
+        const std::byte* const data = input.value.data.data();
+        const bool in_body = !before(data, body.data()) && before(data, body.data() + body.size());
+        if (!in_body) sum += input.value.data.size();
+    }
+    return sum;
 }
 
 std::size_t expected_json_bytes(const infer_call& call) noexcept { return sum_outputs(call, false, text_bytes); }

@@ -15,6 +15,9 @@ std::optional<std::size_t> announced_json_bytes(const request_message& request) 
 /// that header which is none counts as all; decoding refuses it.
 std::size_t json_bytes(const request_message& request) noexcept;
 
+/// Bytes of the inputs that do not lie in the body.
+std::size_t bytes_beside(const infer_request& request, const buffer& body) noexcept;
+
 /// About how many bytes the answer's JSON will have for its tensors; 0 for a call that failed.
 std::size_t expected_json_bytes(const infer_call& call) noexcept;
 

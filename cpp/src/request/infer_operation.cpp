@@ -13,11 +13,15 @@
 
 namespace asio_infer {
 
+namespace {
+constexpr std::size_t uncounted_bytes = 4096;  ///< less than a connection holds anyway
+}
+
 infer_operation::infer_operation(const router_context& context, exchange& x, model_ptr model)
     : context_(context),
       x_(x),
       model_(std::move(model)),
-      expanded_(context.budget),
+      decoded_(context.budget),
       call_(std::make_unique<infer_call>()) {
     call_->model = model_;
     call_->receiver = this;
@@ -72,10 +76,18 @@ result<void> infer_operation::expand() {
     const std::optional<body_coding> coding = parse_body_coding(x_.request.headers[header::content_encoding]);
     if (!coding || *coding == body_coding::identity) return {};
     const result<buffer> expanded = expand_body(x_.request.body.bytes(), *coding, context_.limits.max_body_bytes,
-                                                announced_json_bytes(x_.request).value_or(0), expanded_);
+                                                announced_json_bytes(x_.request).value_or(0), decoded_);
     if (expanded.has_error()) return expanded.error();
     x_.request.body = *expanded;
     return {};
+}
+
+/// Tensors that were read from JSON have memory of their own, which may be several times their text.
+result<void> infer_operation::count_tensors() {
+    const std::size_t bytes = bytes_beside(call_->request, x_.request.body);
+    if (bytes <= uncounted_bytes || decoded_.resize(decoded_.bytes() + bytes)) return {};
+    return error{errc::unavailable, "the bytes of the requests in flight are at their limit; try again",
+                 context_.budget.seconds_until_free(bytes, context_.now())};
 }
 
 void infer_operation::decode() noexcept {
@@ -91,6 +103,10 @@ void infer_operation::decode() noexcept {
             return;
         }
         call_->request = std::move(*decoded);
+        if (const result<void> counted = count_tensors(); counted.has_error()) {
+            call_->outcome = counted.error();
+            return;
+        }
         call_->deadline = deadline_after(x_.arrived, call_->request.timeout_us);
         if (result<void> bound = bind(*call_, model_->spec()); bound.has_error()) {
             call_->outcome = std::move(bound).error();

@@ -33,6 +33,7 @@ private:
     bool heavy_request() const noexcept;
     void decode() noexcept;
     result<void> expand();
+    result<void> count_tensors();
     void submit() noexcept;
     /// Ends a request that never reached the scheduler; call_->outcome says why.
     void fail() noexcept;
@@ -44,7 +45,7 @@ private:
     const router_context& context_;
     exchange& x_;
     const model_ptr model_;
-    byte_lease expanded_;  ///< for the body, if it came coded
+    byte_lease decoded_;   ///< for what the request holds beside its body as it came
     infer_call_ptr call_;  ///< null while the scheduler has it
     step next_ = step::decode;
     bool submitted_ = false;

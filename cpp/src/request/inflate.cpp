@@ -9,17 +9,13 @@
 #include <string>
 #include <utility>
 
+#include "core/ascii_case.hpp"
+
 namespace asio_infer {
 
 namespace {
 
 constexpr std::size_t first_size = 16 * 1024;
-
-bool same_word(std::string_view text, std::string_view lower_case) noexcept {
-    const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; };
-    return std::equal(text.begin(), text.end(), lower_case.begin(), lower_case.end(),
-                      [&](char a, char b) { return lower(a) == b; });
-}
 
 error bad_body(body_coding coding, const std::string& what) {
     const char* const name = coding == body_coding::gzip ? "gzip" : "deflate";
@@ -104,9 +100,10 @@ private:
 }  // namespace
 
 std::optional<body_coding> parse_body_coding(std::string_view content_encoding) noexcept {
-    if (content_encoding.empty() || same_word(content_encoding, "identity")) return body_coding::identity;
-    if (same_word(content_encoding, "gzip") || same_word(content_encoding, "x-gzip")) return body_coding::gzip;
-    if (same_word(content_encoding, "deflate")) return body_coding::deflate;
+    if (content_encoding.empty() || equal_ignoring_case(content_encoding, "identity")) return body_coding::identity;
+    if (equal_ignoring_case(content_encoding, "gzip") || equal_ignoring_case(content_encoding, "x-gzip"))
+        return body_coding::gzip;
+    if (equal_ignoring_case(content_encoding, "deflate")) return body_coding::deflate;
     return std::nullopt;
 }
 

@@ -1,5 +1,6 @@
 #include "request/path.hpp"
 
+#include "core/ascii_case.hpp"
 #include "core/escape.hpp"
 
 namespace asio_infer {
@@ -13,19 +14,10 @@ constexpr int hex_value(char c) noexcept {
     return -1;
 }
 
-bool starts_with_scheme(std::string_view target, std::string_view scheme) noexcept {
-    if (target.size() < scheme.size()) return false;
-    for (std::size_t i = 0; i < scheme.size(); ++i) {
-        const char c = target[i] >= 'A' && target[i] <= 'Z' ? static_cast<char>(target[i] + ('a' - 'A')) : target[i];
-        if (c != scheme[i]) return false;
-    }
-    return true;
-}
-
 /// What follows "http://host:port" in the absolute form; "/" where nothing does.
 std::string_view without_authority(std::string_view target) noexcept {
     for (const std::string_view scheme : {std::string_view("http://"), std::string_view("https://")}) {
-        if (!starts_with_scheme(target, scheme)) continue;
+        if (!starts_with_ignoring_case(target, scheme)) continue;
         const std::size_t path = target.find_first_of("/?", scheme.size());
         if (path == scheme.size() || target.size() == scheme.size()) return {};  // no host
         if (path == std::string_view::npos || target[path] == '?') return "/";

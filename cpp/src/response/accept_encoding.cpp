@@ -4,6 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include "core/ascii_case.hpp"
+
 namespace asio_infer {
 namespace {
 
@@ -11,13 +13,6 @@ std::string_view trim(std::string_view text) noexcept {
     const std::size_t first = text.find_first_not_of(" \t");
     if (first == text.npos) return {};
     return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
-
-constexpr char lower(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-bool same(std::string_view left, std::string_view right) noexcept {
-    return std::equal(left.begin(), left.end(), right.begin(), right.end(),
-                      [](char a, char b) { return lower(a) == lower(b); });
 }
 
 /// The part before the separator; `text` keeps what is behind it.
@@ -47,7 +42,7 @@ std::optional<int> weight(std::string_view text) noexcept {
 int weight_of(std::string_view parameters) noexcept {
     while (!parameters.empty()) {
         std::string_view value = cut(parameters, ';');
-        if (same(cut(value, '='), "q")) return weight(trim(value)).value_or(0);
+        if (equal_ignoring_case(cut(value, '='), "q")) return weight(trim(value)).value_or(0);
     }
     return 1000;
 }
@@ -63,9 +58,9 @@ content_coding choose_coding(std::string_view accept_encoding) noexcept {
         std::string_view entry = cut(accept_encoding, ',');
         const std::string_view name = cut(entry, ';');
         const int q = weight_of(entry);
-        if (same(name, "gzip") || same(name, "x-gzip")) gzip = q;
-        if (same(name, "deflate")) deflate = q;
-        if (same(name, "identity")) identity = q;
+        if (equal_ignoring_case(name, "gzip") || equal_ignoring_case(name, "x-gzip")) gzip = q;
+        if (equal_ignoring_case(name, "deflate")) deflate = q;
+        if (equal_ignoring_case(name, "identity")) identity = q;
         if (name == "*") any = q;
     }
     const int others = any.value_or(0);

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import wire
+from queues import wait_nothing_held
 from servers import Model, Served, StartServer
 
 REFUSED = ("narrow_int4", "narrow_uint4", "opt", "seq", "zip")
@@ -65,3 +66,12 @@ def start_server() -> Iterator[StartServer]:
     yield start
     for server in started:
         server.__exit__(None, None, None)
+
+
+@pytest.fixture
+def nothing_is_left(request: pytest.FixtureRequest) -> Iterator[None]:
+    """After each test the module's `server` holds on to nothing, and still gives exact answers."""
+    server: Served = request.getfixturevalue("server")
+    yield
+    wait_nothing_held(server)
+    server.canary()

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 import wire
-from queues import FOREVER_S, ask_of, slow, wait_nothing_held, wait_running, wait_waiting
+from queues import FOREVER_S, ask_of, slow, wait_running, wait_waiting
 from servers import Model, Served
+
+pytestmark = pytest.mark.usefixtures("nothing_is_left")
 
 INFLIGHT = 512 << 20
 LIVE = wire.request("GET", "/v2/health/live")
@@ -27,13 +29,6 @@ def server(models: Path) -> Iterator[Served]:
     with Served(served, limits={"inflight_bytes": INFLIGHT}, server={"io_threads": 1}) as server:
         yield server
         assert server.stop() == ""
-
-
-@pytest.fixture(autouse=True)
-def nothing_is_left(server: Served) -> Iterator[None]:
-    yield
-    wait_nothing_held(server)
-    server.canary()
 
 
 class Probe(threading.Thread):

@@ -12,12 +12,13 @@ from queues import (
     ask_of,
     row_of,
     slow,
-    wait_nothing_held,
     wait_running,
     wait_waiting,
     waiting,
 )
 from servers import Served
+
+pytestmark = pytest.mark.usefixtures("nothing_is_left")
 
 PLACES = 4
 SENT = 12
@@ -36,13 +37,6 @@ def server(models: Path) -> Iterator[Served]:
     with Served(served) as server:
         yield server
         assert server.stop() == ""
-
-
-@pytest.fixture(autouse=True)
-def nothing_is_left(server: Served) -> Iterator[None]:
-    yield
-    wait_nothing_held(server)
-    server.canary()
 
 
 def check_refusal(answer: wire.Answer) -> None:

@@ -10,6 +10,8 @@ import wire
 from queues import FOREVER_S, ask_of, row_of, running, slow, wait_nothing_held, wait_running, wait_waiting
 from servers import ADD, Model, Served, StartServer
 
+pytestmark = pytest.mark.usefixtures("nothing_is_left")
+
 HUGE = 100 << 20
 
 
@@ -27,13 +29,6 @@ def server(models: Path) -> Iterator[Served]:
     with Served(served, limits={"max_body_bytes": HUGE + 4096, "inflight_bytes": 4 * HUGE}) as server:
         yield server
         assert server.stop() == ""
-
-
-@pytest.fixture(autouse=True)
-def nothing_is_left(server: Served) -> Iterator[None]:
-    yield
-    wait_nothing_held(server)
-    server.canary()
 
 
 def close(connection: wire.Connection) -> None:

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 import wire
-from queues import FOREVER_S, ask_of, row_of, running, slow, wait_nothing_held, wait_running, wait_waiting
+from queues import FOREVER_S, ask_of, row_of, running, slow, wait_running, wait_waiting
 from servers import Model, Served
+
+pytestmark = pytest.mark.usefixtures("nothing_is_left")
 
 SOON = {"timeout": 300_000}
 """Microseconds: long enough to be seen running."""
@@ -27,13 +29,6 @@ def server(models: Path) -> Iterator[Served]:
     with Served(served) as server:
         yield server
         assert server.stop() == ""
-
-
-@pytest.fixture(autouse=True)
-def nothing_is_left(server: Served) -> Iterator[None]:
-    yield
-    wait_nothing_held(server)
-    server.canary()
 
 
 def check_late(answer: wire.Answer) -> None:

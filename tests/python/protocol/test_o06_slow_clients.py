@@ -13,6 +13,8 @@ import wire
 from queues import ask_of, row_of, wait_nothing_held
 from servers import ADD, Model, Served, StartServer
 
+pytestmark = pytest.mark.usefixtures("nothing_is_left")
+
 LIVE = wire.request("GET", "/v2/health/live")
 LIMIT_S = 0.5
 PACE_S = 0.05
@@ -30,13 +32,6 @@ def server(models: Path) -> Iterator[Served]:
     with Served(served, limits=LIMITS) as server:
         yield server
         assert server.stop() == ""
-
-
-@pytest.fixture(autouse=True)
-def nothing_is_left(server: Served) -> Iterator[None]:
-    yield
-    wait_nothing_held(server)
-    server.canary()
 
 
 def binary_echo(size: int) -> bytes:

@@ -107,18 +107,19 @@ def test_ten_thousand_connections(models: Path) -> None:
 
 
 def heavy_model(path: Path) -> Path:
-    """Some milliseconds of work on one core: x FP32 [1, 256] -> y, through 12 layers of 256 x 2048 x 256."""
+    """Some milliseconds of work on one core, within its caches: x FP32 [1, 256] -> y, by 64 rows and one weight."""
     rng = np.random.default_rng(0)
-    nodes, weights, at = [], [], "x"
-    for i in range(12):
-        for part, shape in (("a", (256, 2048)), ("b", (2048, 256))):
-            name = f"{part}{i}"
-            weights.append(numpy_helper.from_array((rng.standard_normal(shape) / 16).astype(np.float32), "w" + name))
-            nodes += [helper.make_node("MatMul", [at, "w" + name], ["m" + name])]
-            nodes += [helper.make_node("Tanh", ["m" + name], [name])]
-            at = name
-    value = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 256]) for name in ("x", at)]
-    graph = helper.make_graph(nodes, "heavy", value[:1], value[1:], weights)
+    constants = [
+        numpy_helper.from_array((rng.standard_normal((256, 256)) / 16).astype(np.float32), "w"),
+        numpy_helper.from_array(np.array([64, 1], np.int64), "repeats"),
+    ]
+    nodes, at = [helper.make_node("Tile", ["x", "repeats"], ["rows"])], "rows"
+    for i in range(16):
+        nodes += [helper.make_node("MatMul", [at, "w"], [f"m{i}"]), helper.make_node("Tanh", [f"m{i}"], [f"t{i}"])]
+        at = f"t{i}"
+    nodes.append(helper.make_node("ReduceMean", [at], ["y"], axes=[0], keepdims=1))
+    values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 256]) for name in ("x", "y")]
+    graph = helper.make_graph(nodes, "heavy", values[:1], values[1:], constants)
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
     return path
 
@@ -139,24 +140,30 @@ def test_four_times_the_load_that_fits(tmp_path: Path) -> None:
             "heavy", [wire.binary_tensor("x", x, [1, 256])], x, parameters={"binary_data_output": True}
         )
         expected = answer_of(server, request)
-        fits = load.run(server, [request], expected=expected, connections=4, seconds=10 * SCALE)
-        load.check_nothing_lost(fits)
-        capacity = fits["goodput"]
+
+        def most_per_second() -> float:
+            fits = load.run(server, [request], expected=expected, connections=4, seconds=10 * SCALE)
+            load.check_nothing_lost(fits)
+            return float(fits["goodput"])
+
+        before = most_per_second()
         seconds = 60 * SCALE
         figures = load.run(
             server,
             [request],
             expected=expected,
             connections=4096,
-            rate=4 * capacity,
+            rate=4 * before,
             seconds=seconds,
             probe="/v2/health/live",
             probe_hz=20,
         )
+        after = most_per_second()
+        capacity = (before + after) / 2  # a machine is not equally fast at all times
         load.record(
             "overload",
-            capacity_per_s=round(capacity),
-            offered_per_s=round(4 * capacity),
+            capacity_per_s=(round(before), round(after)),
+            offered_per_s=round(4 * before),
             goodput_share=round(figures["goodput"] / capacity, 3),
             answered=figures["answered"],
             accepted_p99_ms=round(figures["good"]["p99_ms"]),

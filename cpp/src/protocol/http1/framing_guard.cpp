@@ -5,18 +5,15 @@
 #include <string>
 #include <string_view>
 
+#include "core/ascii_case.hpp"
+
 namespace asio_infer::http1 {
 
 namespace {
 
-bool same_word(std::string_view a, std::string_view b) noexcept {
-    const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](char x, char y) { return lower(x) == lower(y); });
-}
-
 bool contains_word(std::string_view list, std::string_view word) noexcept {
     for (std::size_t at = 0; at + word.size() <= list.size(); ++at)
-        if (same_word(list.substr(at, word.size()), word)) return true;
+        if (equal_ignoring_case(list.substr(at, word.size()), word)) return true;
     return false;
 }
 
@@ -27,7 +24,7 @@ result<framing> check_transfer_encoding(const request_head& head) {
     if (head.content_length_count > 0) return bad("Content-Length beside Transfer-Encoding");
     framing chunked;
     chunked.body = framing::kind::chunked;
-    if (head.transfer_encoding_count == 1 && same_word(head.transfer_encoding, "chunked")) return chunked;
+    if (head.transfer_encoding_count == 1 && equal_ignoring_case(head.transfer_encoding, "chunked")) return chunked;
     if (head.transfer_encoding_count > 1 || contains_word(head.transfer_encoding, "chunked"))
         return bad("Transfer-Encoding must be \"chunked\", once");
     return error{errc::not_implemented, "the transfer coding is not supported; only \"chunked\" is"};
@@ -64,7 +61,7 @@ result<framing> check_framing(const request_head& head, const limits& limits) {
     if (hosts == 0 && head.version == 11) return bad("Host is missing");
     result<framing> body = check_body(head, limits);
     if (!body || head.expect_count == 0) return body;
-    if (head.expect_count > 1 || !same_word(head.expect, "100-continue"))
+    if (head.expect_count > 1 || !equal_ignoring_case(head.expect, "100-continue"))
         return error{errc::expectation_failed, "the only expectation that is supported is 100-continue"};
     body->expects_continue = head.version == 11 && body->body != framing::kind::none;
     return body;

@@ -234,6 +234,29 @@ TEST_CASE("a coded body, however short, is expanded on a worker, and holds its s
     CHECK(world.budget.used() == 0);
 }
 
+TEST_CASE("tensors that were read from JSON hold their share of the budget until the answer") {
+    const auto body_of = [](std::size_t count) {
+        std::string numbers = "7";
+        for (std::size_t i = 1; i < count; ++i) numbers += ",7";
+        return R"({"inputs":[{"name":"x","shape":[)" + std::to_string(count) + R"(],"datatype":"INT32","data":[)" +
+               numbers + "]}]}";
+    };
+    router_world world;
+    received client;
+    world.send(client, verb::post, infer_target, body_of(2'000));
+    REQUIRE(world.add->held.size() == 1);
+    CHECK(world.budget.used() == 8'000);
+    world.add->finish_held();
+    CHECK(client.response.status == 200);
+    CHECK(world.budget.used() == 0);
+
+    world.budget.try_take(world.budget.limit() - 7'999);
+    CHECK(world.ask(verb::post, infer_target, body_of(2'000)).status == 503);
+    world.send(client, verb::post, infer_target, body_of(1'000));  // too short to count
+    CHECK(world.add->held.size() == 1);
+    world.add->finish_held();
+}
+
 TEST_CASE("the parameter timeout becomes a deadline from the request's arrival") {
     router_world world;
     world.add->answers_at_once = true;
