@@ -16,7 +16,8 @@ Seed = tuple[str, bytes]
 # ---- http1_session: see support/http1_script.hpp for the form of an input.
 
 TIGHT, LATE, SLOW, ENDS_ON_CANCEL = 1, 2, 4, 8
-READ, BEGIN_READ, ANSWER, ROOM, SWITCH, TIME, END, DRAIN = range(8)
+READ, BEGIN_READ, ANSWER, ROOM, SWITCH, TIME, END, STOP = range(8)
+RETIRE, TAKE_BUDGET, GIVE_BUDGET, DRAIN = ((STOP, how) for how in (0, 8, 16, 24))
 DEADLINE = (TIME, 31)
 FIN = (END, 0)
 GONE = (END, 16)
@@ -171,11 +172,22 @@ def courses() -> Iterator[Seed]:
     yield "gone_while_handled", play(three, (READ, 31), GONE, (ANSWER, 0), settings=LATE)
     yield "gone_and_cancelled", play(three, (READ, 31), GONE, settings=LATE | ENDS_ON_CANCEL)
     yield "gone_in_body", play(post("/a", b"x" * 50), (READ, 8), (BEGIN_READ, 0), GONE)
-    yield "drain_idle", play(get("/a"), (DRAIN, 0))
-    yield "drain_while_handled", play(three, (READ, 31), (DRAIN, 0), (ANSWER, 1), settings=LATE)
-    yield "drain_in_header", play(get("/a"), (READ, 3), (DRAIN, 0), (READ, 31))
-    yield "drain_in_body", play(post("/a", b"x" * 50), (READ, 8), (BEGIN_READ, 0), (DRAIN, 0), (READ, 1))
-    yield "drain_behind_answer", play(three, (READ, 5), (DRAIN, 0), (TIME, 13), DEADLINE)
+    yield "drain_idle", play(get("/a"), DRAIN)
+    yield "drain_while_handled", play(three, (READ, 31), DRAIN, (ANSWER, 1), settings=LATE)
+    yield "drain_in_header", play(get("/a"), (READ, 3), DRAIN, (READ, 31))
+    yield "drain_in_body", play(post("/a", b"x" * 50), (READ, 8), (BEGIN_READ, 0), DRAIN, (READ, 1))
+    yield "drain_behind_answer", play(three, (READ, 5), DRAIN, (TIME, 13), DEADLINE)
+    yield "retire_idle", play(get("/a") + get("/b"), (READ, 1), RETIRE, (READ, 31))
+    yield "retire_then_one_more", play(get("/a") + get("/b"), RETIRE, (READ, 31), DRAIN, DEADLINE)
+    yield "retire_while_handled", play(three, (READ, 31), RETIRE, (ANSWER, 1), DRAIN, settings=LATE)
+    yield "retire_in_body", play(post("/a", b"x" * 50), (READ, 8), (BEGIN_READ, 0), RETIRE, (READ, 1))
+    yield "no_budget_for_body", play(post("/a", b"x" * 50) + get("/n"), TAKE_BUDGET, (READ, 31), GIVE_BUDGET)
+    yield "no_budget_for_answer", play(get("/a"), (READ, 31), TAKE_BUDGET, (ANSWER, 2), GIVE_BUDGET, settings=LATE)
+    yield "fin_then_asked", play(three, (READ, 31), FIN, DEADLINE, (ANSWER, 0), settings=LATE)
+    yield (
+        "fin_then_asked_behind_answer",
+        play(three, (READ, 31), (ANSWER, 2), FIN, DEADLINE, DEADLINE, settings=LATE | SLOW),
+    )
     yield "refused_then_lingers", play(get("/a", "Host: h") + get("/b"), (READ, 31), (TIME, 12), DEADLINE)
     yield (
         "budget_met_tight",

@@ -136,9 +136,8 @@ void http1_play::play(http1_event event) {
         case end_peer:
             this->end_peer(event.amount >= 16);
             break;
-        case drain:
-            session_.drain(fixture_.now);
-            after_call();
+        case stop:
+            this->stop(event.amount / 8);
             break;
     }
 }
@@ -195,6 +194,24 @@ void http1_play::end_peer(bool gone) {
     after_call();
 }
 
+void http1_play::stop(unsigned how) {
+    if (how == 0) session_.retire(fixture_.now);
+    if (how == 1) take_budget();
+    if (how == 2) give_budget_back();
+    if (how == 3) session_.drain(fixture_.now);
+    after_call();
+}
+
+void http1_play::take_budget() {
+    const std::size_t left = fixture_.budget.limit() - fixture_.budget.used();
+    if (fixture_.budget.try_take(left)) taken_ += left;
+}
+
+void http1_play::give_budget_back() {
+    fixture_.budget.give_back(std::exchange(taken_, 0));
+    fixture_.host.executor.run_all();
+}
+
 void http1_play::after_call() {
     flush();
     check_now();
@@ -237,6 +254,8 @@ void http1_play::settle() {
     blocked_ = false;
     flush();
     for (bool moves = true; moves;) {
+        give_budget_back();
+        after_call();
         moves = read(endless);
         while (!fixture_.handler.open.empty()) {
             answer(0, 0);

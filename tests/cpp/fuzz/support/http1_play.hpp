@@ -43,6 +43,9 @@ private:
     void answer(std::size_t index, unsigned amount);
     void pass_time(unsigned amount);
     void end_peer(bool gone);
+    void stop(unsigned how);
+    void take_budget();
+    void give_budget_back();
     void after_call();
     void flush();
     void check_now();
@@ -53,6 +56,7 @@ private:
     std::string_view stream_;       ///< what the peer has not sent yet
     std::span<std::byte> reading_;  ///< an open read's memory
     std::size_t room_ = 0;          ///< what the socket still takes
+    std::size_t taken_ = 0;         ///< of the budget, by others
     bool blocked_ = false;          ///< it took nothing: the connection waits
     bool closed_ = false;           ///< by the connection, when the session was over
     bool gone_ = false;

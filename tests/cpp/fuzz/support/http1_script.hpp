@@ -15,7 +15,7 @@ struct http1_event {
         switch_reply,  ///< from now on the handler answers at once, or no longer
         pass_time,     ///< the clock goes on by 2^amount ms, or to the deadline (31)
         end_peer,      ///< below 16 the peer closes its sending side, from 16 on it is gone
-        drain,         ///< the server stops
+        stop,  ///< by eights: the server retires; others take what is left of the budget, or give it back; it drains
     };
     kind what;
     unsigned amount;
