@@ -114,7 +114,8 @@ def test_the_package_in_any_folder(name: str, installed: Callable[[str], Path], 
 def test_the_package_in_odd_environments(
     options: tuple[str, ...], environment: dict[str, str], installed: Callable[[str], Path], models: Path
 ) -> None:
-    site = installed("plain é")
+    # Without UTF-8 Python 3.13 itself imports no extension, its own included, from a path that is not ASCII.
+    site = installed("plain" if "LC_ALL" in environment else "plain é")
     done = run(*options, site=site, model=models / "add.onnx", **environment)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
