@@ -3,16 +3,16 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/later.hpp"
 #include "scheduler/batch_key.hpp"
 
 namespace asio_infer {
 
 namespace {
 
-/// `start + wait` without overflow; no_deadline when wait is 0.
+/// When a limit that 0 turns off is reached.
 time_point after(time_point start, clock::duration wait) noexcept {
-    if (wait <= clock::duration::zero() || wait > no_deadline - start) return no_deadline;
-    return start + wait;
+    return wait > clock::duration::zero() ? later(start, wait) : no_deadline;
 }
 
 }  // namespace

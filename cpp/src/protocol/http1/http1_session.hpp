@@ -39,8 +39,6 @@ class http1_session final : public session,
                             private task {
 public:
     http1_session(const session_context& context, session_host& host, time_point now);
-    ~http1_session() override = default;
-
     std::span<std::byte> prepare() override;
     void received(std::size_t n, time_point now) noexcept override;
     void peer_finished(time_point now) noexcept override;
