@@ -77,7 +77,12 @@ result<void> infer_operation::expand() {
     if (!coding || *coding == body_coding::identity) return {};
     const result<buffer> expanded = expand_body(x_.request.body.bytes(), *coding, context_.limits.max_body_bytes,
                                                 announced_json_bytes(x_.request).value_or(0), decoded_);
-    if (expanded.has_error()) return expanded.error();
+    if (expanded.has_error()) {
+        error why = expanded.error();
+        if (why.code == errc::unavailable)
+            why.retry_after_s = context_.budget.seconds_until_free(x_.request.body.size(), context_.now());
+        return why;
+    }
     x_.request.body = *expanded;
     return {};
 }
