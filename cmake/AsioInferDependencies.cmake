@@ -19,6 +19,27 @@ if(NOT ZLIB_FOUND)
   message(FATAL_ERROR "zlib's headers are missing: install the Debian package zlib1g-dev")
 endif()
 
+find_package(OpenSSL 3 QUIET)
+if(NOT OpenSSL_FOUND)
+  message(FATAL_ERROR "OpenSSL 3's headers are missing: install the Debian package libssl-dev")
+endif()
+
+find_path(NGHTTP2_INCLUDE_DIR nghttp2/nghttp2.h)
+find_library(NGHTTP2_LIBRARY nghttp2)
+if(NOT NGHTTP2_INCLUDE_DIR OR NOT NGHTTP2_LIBRARY)
+  message(FATAL_ERROR "nghttp2 is missing: install the Debian package libnghttp2-dev")
+endif()
+add_library(asio_infer_nghttp2 INTERFACE)
+target_include_directories(asio_infer_nghttp2 SYSTEM INTERFACE "${NGHTTP2_INCLUDE_DIR}")
+target_link_libraries(asio_infer_nghttp2 INTERFACE "${NGHTTP2_LIBRARY}")
+
+find_path(PROTOZERO_INCLUDE_DIR protozero/pbf_reader.hpp)
+if(NOT PROTOZERO_INCLUDE_DIR)
+  message(FATAL_ERROR "protozero is missing: install the Debian package libprotozero-dev")
+endif()
+add_library(asio_infer_protozero INTERFACE)
+target_include_directories(asio_infer_protozero SYSTEM INTERFACE "${PROTOZERO_INCLUDE_DIR}")
+
 find_package(Threads REQUIRED)
 
 if(ASIO_INFER_PYTHON)

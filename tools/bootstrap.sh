@@ -38,6 +38,11 @@ missing_packages() {
     command -v ninja >/dev/null || echo ninja-build
     command -v curl >/dev/null || echo curl # one of the clients that the tests use
     compiles zlib.h || echo zlib1g-dev
+    compiles nghttp2/nghttp2.h || echo libnghttp2-dev
+    compiles openssl/ssl.h || echo libssl-dev
+    compiles protozero/version.hpp || echo libprotozero-dev
+    command -v h2load >/dev/null || echo nghttp2-client # another
+    command -v nghttpd >/dev/null || echo nghttp2-server # the control of the HTTP/2 tests
     compiles doctest/doctest.h || echo doctest-dev
     find_python >/dev/null || echo python3 python3-dev python3-venv
 }

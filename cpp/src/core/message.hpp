@@ -19,9 +19,24 @@ enum class header : std::uint8_t {
     accept_encoding,
     inference_header_content_length,
     request_id,
+    authorization,
+    grpc_timeout,
+    grpc_encoding,
+    grpc_accept_encoding,
+    triton_grpc_error,
 };
-inline constexpr std::array<std::string_view, 6> header_names{
-    "host", "content-type", "content-encoding", "accept-encoding", "inference-header-content-length", "x-request-id",
+inline constexpr std::array<std::string_view, 11> header_names{
+    "host",
+    "content-type",
+    "content-encoding",
+    "accept-encoding",
+    "inference-header-content-length",
+    "x-request-id",
+    "authorization",
+    "grpc-timeout",
+    "grpc-encoding",
+    "grpc-accept-encoding",
+    "triton_grpc_error",
 };
 
 /// The headers of one request that are in `header_names`. Reused from request to request.
@@ -53,8 +68,16 @@ private:
 
 enum class verb : std::uint8_t { get, head, post, options, other };
 
+/// What the bodies of a request and of its answer are written in.
+enum class payload : std::uint8_t {
+    json,      ///< REST: JSON, with binary tensors behind it where a header says so
+    protobuf,  ///< gRPC: one message
+};
+
 /// A whole request, whatever protocol carried it.
 struct request_message {
+    payload form = payload::json;
+    bool streamed = false;  ///< one of any number of messages of a gRPC stream, each with an answer of its own
     verb method = verb::get;
     std::string method_name;  ///< as sent, for messages
     std::string target;       ///< origin form: path and query, still percent-encoded
@@ -70,7 +93,10 @@ struct response_message {
     std::string_view allow;                              ///< a literal list of methods, or none
     std::optional<std::size_t> json_length;              ///< Inference-Header-Content-Length, if the body is binary
     std::uint32_t retry_after_s = 0;                     ///< 0: none
+    bool challenge = false;                              ///< WWW-Authenticate: send a key
     std::string request_id;                              ///< X-Request-Id, if any
+    int grpc_status = 0;                                 ///< with payload::protobuf
+    std::string grpc_message;                            ///< why, if grpc_status is not 0; UTF-8
     std::string text;
     std::vector<buffer> parts;
 

@@ -10,6 +10,8 @@
 
 namespace asio_infer {
 
+class session;
+
 /// The connection as its protocol session sees it.
 class session_host {
 public:
@@ -18,6 +20,8 @@ public:
     /// There is something to send, or the session wants to read again. From inside the session: acted on when the call
     /// into it returns.
     virtual void session_changed() noexcept = 0;
+    /// `next` takes the session's place when the call into the session returns. Only from inside received().
+    virtual void become(std::unique_ptr<session> next) noexcept = 0;
 
 protected:
     ~session_host() = default;
@@ -39,8 +43,9 @@ public:
     /// The connection is dead: everything under way is cancelled, nothing is sent any more.
     virtual void peer_gone() noexcept = 0;
 
-    /// Fills `out` with what is to be sent next, in order; returns how many entries it filled.
-    virtual std::size_t to_send(std::span<std::span<const std::byte>> out) const noexcept = 0;
+    /// Fills `out` with what is to be sent next, in order; returns how many entries it filled. What it shows stays
+    /// there until sent().
+    virtual std::size_t to_send(std::span<std::span<const std::byte>> out) noexcept = 0;
     /// `n` bytes of it have left; 0 says that none could.
     virtual void sent(std::size_t n, time_point now) noexcept = 0;
 

@@ -106,6 +106,7 @@ void connection::in_session(Call call) {
         const set_while_in_scope entered(in_session_);
         call();
     }
+    if (next_session_) session_ = std::move(next_session_);
     flush();
     if (std::exchange(wake_when_out_, false)) changed_.cancel();
 }

@@ -6,6 +6,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/intrusive/list_hook.hpp>
 #include <memory>
+#include <utility>
 
 #include "core/session.hpp"
 
@@ -45,6 +46,7 @@ private:
     task_executor& home() noexcept override { return home_; }
     time_point now() const noexcept override { return clock::now(); }
     void session_changed() noexcept override;
+    void become(std::unique_ptr<session> next) noexcept override { next_session_ = std::move(next); }
     awaitable<void> read_until_over();
     template <class Call>
     void in_session(Call call);
@@ -61,6 +63,7 @@ private:
     task_executor& home_;
     boost::asio::basic_waitable_timer<clock, boost::asio::wait_traits<clock>, executor> changed_;  ///< wakes run()
     std::unique_ptr<session> session_;
+    std::unique_ptr<session> next_session_;  ///< takes its place when no call is in it
     busy_observer& observer_;
     bool in_session_ = false;        ///< a call of ours is in the session
     bool wake_when_out_ = false;     ///< the session has changed inside it

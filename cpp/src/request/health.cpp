@@ -3,12 +3,12 @@
 namespace asio_infer::handlers {
 
 result<progress> live(const route_call& call) {
-    call.context.encoder.live(call.x.response);
+    call.encoder.live(call.x.response);
     return progress::answered;
 }
 
 result<progress> ready(const route_call& call) {
-    call.context.encoder.ready(call.context.models.ready(), call.x.response);
+    call.encoder.ready(call.context.models.ready(), call.x.response);
     return progress::answered;
 }
 
@@ -16,7 +16,7 @@ result<progress> model_ready(const route_call& call) {
     const result<model_ptr> model = call.context.models.find(call.model, call.version);
     if (model.has_error()) return model.error();
     const bool ready = (*model)->ready() && !call.context.models.stopping();
-    call.context.encoder.model_ready((*model)->spec().name, ready, call.x.response);
+    call.encoder.model_ready((*model)->spec().name, ready, call.x.response);
     return progress::answered;
 }
 

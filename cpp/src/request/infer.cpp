@@ -6,7 +6,7 @@
 #include "core/escape.hpp"
 #include "request/handlers.hpp"
 #include "request/infer_operation.hpp"
-#include "request/inflate.hpp"
+#include "core/inflate.hpp"
 
 namespace asio_infer::handlers {
 

@@ -9,7 +9,7 @@
 #include "request/bind.hpp"
 #include "request/decode.hpp"
 #include "request/infer_cost.hpp"
-#include "request/inflate.hpp"
+#include "core/inflate.hpp"
 
 namespace asio_infer {
 
@@ -169,7 +169,7 @@ bool infer_operation::heavy_answer() const noexcept {
 
 void infer_operation::encode() noexcept {
     try {
-        context_.encoder.infer(*call_, x_.response);
+        context_.encoder_of(x_.request).infer(*call_, x_.response);
         dress_answer(context_, x_.request, x_.response);
     } catch (const std::exception&) {
         set_out_of_memory(x_.response);

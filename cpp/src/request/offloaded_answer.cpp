@@ -23,7 +23,7 @@ private:
             return;
         }
         try {
-            fill_(context_, x_.response);
+            fill_(context_, context_.encoder_of(x_.request), x_.response);
             dress_answer(context_, x_.request, x_.response);
         } catch (const std::exception&) {
             set_out_of_memory(x_.response);
@@ -42,7 +42,7 @@ private:
 
 progress answer_by_size(const route_call& call, std::size_t expected_bytes, answer_filler fill) {
     if (expected_bytes <= call.context.limits.offload_bytes) {
-        fill(call.context, call.x.response);
+        fill(call.context, call.encoder, call.x.response);
         return progress::answered;
     }
     auto answer = std::make_unique<offloaded_answer>(call.context, call.x, fill);

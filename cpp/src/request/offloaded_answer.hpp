@@ -8,7 +8,7 @@
 namespace asio_infer {
 
 /// Fills the answer to a request that has no arguments. Any thread. Throws std::bad_alloc.
-using answer_filler = void (*)(const router_context& context, response_message& response);
+using answer_filler = void (*)(const router_context& context, const response_encoder& encoder, response_message& out);
 
 /// Fills the answer here if it is expected to be short, otherwise on the workers, so that a long list of models does
 /// not hold up the other connections of this thread.

@@ -16,6 +16,7 @@ namespace asio_infer {
 /// A request that has found its route.
 struct route_call {
     const router_context& context;
+    const response_encoder& encoder;  ///< of the form that the request came in
     exchange& x;
     std::string_view model;  ///< decoded, a possible name of a model; "" on routes without one. Dies with the call.
     std::optional<std::int64_t> version;

@@ -40,6 +40,10 @@ error wrong_method(const request_message& request, std::string_view allow) {
 
 }  // namespace
 
+rpc_kind router::kind_of_rpc(std::string_view) const noexcept { return rpc_kind::unknown; }
+
+result<void> router::admit(const request_message&) const noexcept { return {}; }
+
 void router::handle(exchange& x) noexcept {
     context_.stats.requests.fetch_add(1, std::memory_order_relaxed);
     try {
@@ -56,28 +60,28 @@ progress router::dispatch(exchange& x) const {
     if (wants_methods && x.request.target == "*") return describe_methods(allow_of_server, x.response);
     request_path path;
     if (const result<void> parsed = path.parse(x.request.target); parsed.has_error()) {
-        return fail(parsed.error(), x.response);
+        return fail(parsed.error(), x);
     }
     const route* const found = find_route(path);
-    if (found == nullptr) return fail(no_such_route(x.request.target), x.response);
+    if (found == nullptr) return fail(no_such_route(x.request.target), x);
     const std::string_view allow = allow_text(found->methods);
     if (wants_methods) return describe_methods(allow, x.response);
     if (allows(found->methods, x.request.method)) return run_route(*found, path, x);
-    fail(wrong_method(x.request, allow), x.response);
+    fail(wrong_method(x.request, allow), x);
     x.response.allow = allow;
     return progress::answered;
 }
 
 progress router::run_route(const route& found, const request_path& path, exchange& x) const {
     const result<route_arguments> arguments = arguments_of(found, path);
-    if (arguments.has_error()) return fail(arguments.error(), x.response);
-    const result<progress> outcome = found.handler({context_, x, arguments->model, arguments->version});
-    return outcome.has_error() ? fail(outcome.error(), x.response) : *outcome;
+    if (arguments.has_error()) return fail(arguments.error(), x);
+    const result<progress> outcome = found.handler({context_, context_.json, x, arguments->model, arguments->version});
+    return outcome.has_error() ? fail(outcome.error(), x) : *outcome;
 }
 
-progress router::fail(const error& e, response_message& response) const {
+progress router::fail(const error& e, exchange& x) const {
     count_refused(context_.stats, e.code);
-    context_.encoder.failure(e, response);
+    context_.encoder_of(x.request).failure(e, x.response);
     return progress::answered;
 }
 
@@ -86,7 +90,7 @@ void router::refuse(const error& e, exchange& x) noexcept {
     context_.stats.requests.fetch_add(1, std::memory_order_relaxed);
     count_refused(context_.stats, e.code);
     try {
-        context_.encoder.failure(e, response);
+        context_.encoder_of(x.request).failure(e, response);
         choose_request_id(x.request.headers[header::request_id], response.request_id);
     } catch (const std::exception&) {
         set_out_of_memory(response);

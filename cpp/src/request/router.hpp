@@ -16,6 +16,8 @@ public:
     explicit router(router_context context) : context_(std::move(context)) {}
 
     /// Precondition: x.response is cleared.
+    rpc_kind kind_of_rpc(std::string_view path) const noexcept override;
+    result<void> admit(const request_message& header) const noexcept override;
     void handle(exchange& x) noexcept override;
     void refuse(const error& e, exchange& x) noexcept override;
 
@@ -23,7 +25,7 @@ private:
     /// The route's handler, or the answer that there is none.
     progress dispatch(exchange& x) const;
     progress run_route(const route& found, const request_path& path, exchange& x) const;
-    progress fail(const error& e, response_message& response) const;
+    progress fail(const error& e, exchange& x) const;
 
     const router_context context_;
 };

@@ -19,7 +19,8 @@ namespace asio_infer {
 /// What the handlers of requests use. All of it outlives the router and every exchange.
 struct router_context {
     const model_directory& models;
-    const response_encoder& encoder;
+    const response_encoder& json;
+    const response_encoder& protobuf;
     task_executor& workers;  ///< for JSON, compression and encoding above limits.offload_bytes
     const asio_infer::limits& limits;
     byte_budget& budget;  ///< for what requests hold beyond their bodies
@@ -32,6 +33,10 @@ struct router_context {
     /// Thread-safe. May throw std::bad_alloc.
     void (*compress)(response_message& response, std::string_view accept_encoding, bool compress_binary) = nullptr;
     time_point (*now)() = &clock::now;
+
+    const response_encoder& encoder_of(const request_message& request) const noexcept {
+        return request.form == payload::protobuf ? protobuf : json;
+    }
 };
 
 }  // namespace asio_infer

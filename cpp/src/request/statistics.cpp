@@ -12,8 +12,8 @@ constexpr std::size_t bytes_per_model = 2'048;
 
 result<progress> all_statistics(const route_call& call) {
     const std::size_t expected = call.context.models.all().size() * bytes_per_model;
-    return answer_by_size(call, expected, [](const router_context& context, response_message& response) {
-        context.encoder.statistics(context.models.all(), response);
+    return answer_by_size(call, expected, [](const router_context& context, const response_encoder& encoder, response_message& out) {
+        encoder.statistics(context.models.all(), out);
     });
 }
 
@@ -22,9 +22,9 @@ result<progress> model_statistics(const route_call& call) {
     const result<model_ptr> model = call.context.models.find(call.model, call.version);
     if (model.has_error()) return model.error();
     if (call.version) {
-        call.context.encoder.statistics({&*model, 1}, call.x.response);
+        call.encoder.statistics({&*model, 1}, call.x.response);
     } else {
-        call.context.encoder.statistics(call.context.models.versions(call.model), call.x.response);
+        call.encoder.statistics(call.context.models.versions(call.model), call.x.response);
     }
     return progress::answered;
 }

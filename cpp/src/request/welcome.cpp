@@ -3,7 +3,7 @@
 namespace asio_infer::handlers {
 
 result<progress> welcome(const route_call& call) {
-    call.context.encoder.welcome(call.context.models.all(), call.x.response);
+    call.encoder.welcome(call.context.models.all(), call.x.response);
     return progress::answered;
 }
 

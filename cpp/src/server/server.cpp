@@ -10,7 +10,7 @@
 #include "metrics/metric_set.hpp"
 #include "metrics/process_info.hpp"
 #include "models/registry.hpp"
-#include "protocol/http1/http1_session.hpp"
+#include "protocol/protocol_table.hpp"
 #include "request/bind.hpp"
 #include "request/router.hpp"
 #include "response/compress.hpp"
@@ -52,7 +52,8 @@ public:
           workers(usable_cores()),
           loader{{options.runtime, workers, *log}, timers, options.limits},
           requests(router_context{.models = models,
-                                  .encoder = encoder,
+                                  .json = json,
+                                  .protobuf = json,
                                   .workers = workers,
                                   .limits = options.limits,
                                   .budget = budget,
@@ -131,9 +132,9 @@ public:
     worker_pool workers;
     registry models;
     model_loader loader;
-    json_encoder encoder;
+    json_encoder json;
     router requests;
-    http1::http1_factory sessions;
+    plain_session_factory sessions;
 
     std::mutex retired_mutex;
     std::vector<std::weak_ptr<served_model>> retired;  ///< models that were replaced or unregistered
@@ -306,7 +307,7 @@ std::string server::url() const {
 std::string server::statistics_json() const {
     const std::vector<model_ptr> all = impl_->models.all();
     response_message out;
-    impl_->encoder.statistics(all, out);
+    impl_->json.statistics(all, out);
     return out.text;
 }
 

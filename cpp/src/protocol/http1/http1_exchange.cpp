@@ -64,6 +64,7 @@ void http1_exchange::add_headers(bool last_on_connection, std::chrono::milliseco
         start_.append("\r\nRetry-After: ");
         append_number(start_, response.retry_after_s);
     }
+    if (response.challenge) start_.append("\r\nWWW-Authenticate: Bearer");
     if (!response.request_id.empty()) start_.append("\r\nX-Request-Id: ").append(response.request_id);
     if (last_on_connection) {
         start_.append("\r\nConnection: close");

@@ -186,6 +186,10 @@ bool http1_session::begin_body(time_point now) {
         hand_over(now);
         return true;
     }
+    if (const result<void> admitted = context_.handler.admit(x.request); admitted.has_error()) {
+        refuse(admitted.error(), now);
+        return false;
+    }
     const bool chunked = x.body_framing.body == framing::kind::chunked;
     const std::size_t size = chunked ? std::min(first_chunked_body, body_limit()) : x.body_framing.length;
     if (size > body_limit()) {
@@ -449,7 +453,7 @@ bool http1_session::something_to_send() const noexcept {
     return next.now == http1_exchange::stage::answered || next.announces();
 }
 
-std::size_t http1_session::to_send(std::span<std::span<const std::byte>> out) const noexcept {
+std::size_t http1_session::to_send(std::span<std::span<const std::byte>> out) noexcept {
     std::size_t filled = 0;
     if (dead_) return filled;
     for (const auto& x : exchanges_) {

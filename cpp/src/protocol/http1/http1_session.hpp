@@ -10,21 +10,13 @@
 
 #include "core/byte_budget.hpp"
 #include "core/exchange.hpp"
-#include "core/model_stats.hpp"
 #include "core/progress_limit.hpp"
 #include "core/session.hpp"
 #include "protocol/http1/http1_exchange.hpp"
 #include "protocol/http1/request_parser.hpp"
+#include "protocol/session_context.hpp"
 
 namespace asio_infer::http1 {
-
-/// What all sessions of a server share; outlives them.
-struct session_context {
-    request_handler& handler;
-    const limits& bounds;
-    byte_budget& budget;
-    server_stats& stats;
-};
 
 /// HTTP/1.0 and 1.1 (RFC 9110, 9112) for one connection. Requests are read ahead up to a limit and handled side by
 /// side, so that pipelined inferences share batches; answers leave in the order of the requests. A request that is
@@ -43,7 +35,7 @@ public:
     void received(std::size_t n, time_point now) noexcept override;
     void peer_finished(time_point now) noexcept override;
     void peer_gone() noexcept override;
-    std::size_t to_send(std::span<std::span<const std::byte>> out) const noexcept override;
+    std::size_t to_send(std::span<std::span<const std::byte>> out) noexcept override;
     void sent(std::size_t n, time_point now) noexcept override;
     time_point deadline() const noexcept override;
     void deadline_passed(time_point now) noexcept override;
@@ -122,17 +114,6 @@ private:
     progress_limit write_progress_;
     time_point probe_at_ = no_deadline;  ///< when a peer that has finished is asked whether it still waits
     time_point now_{};                   ///< of the last event, for answers that come between events
-};
-
-class http1_factory final : public session_factory {
-public:
-    explicit http1_factory(const session_context& context) : context_(context) {}
-    std::unique_ptr<session> make(session_host& host, time_point now) override {
-        return std::make_unique<http1_session>(context_, host, now);
-    }
-
-private:
-    const session_context context_;
 };
 
 }  // namespace asio_infer::http1

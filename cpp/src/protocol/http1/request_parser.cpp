@@ -96,6 +96,8 @@ void request_parser::on_field_impl(field_type field, text name, text value, code
             return headers.add(header::content_encoding, content);
         case field_type::accept_encoding:
             return headers.add(header::accept_encoding, content);
+        case field_type::authorization:
+            return headers.add(header::authorization, content);
         case field_type::content_length:
             if (head_.content_length_count++ == 0) head_.content_length.assign(content);
             return;

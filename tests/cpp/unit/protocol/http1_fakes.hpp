@@ -68,6 +68,11 @@ struct fake_handler final : request_handler {
         exchange& x;
     };
 
+    rpc_kind kind_of_rpc(std::string_view) const noexcept override { return rpc_kind::unknown; }
+    result<void> admit(const request_message&) const noexcept override {
+        if (admission) return *admission;
+        return {};
+    }
     void handle(exchange& x) noexcept override {
         seen.push_back(seen_request::of(x));
         x.pending = std::make_unique<fake_operation>(*this, x);
@@ -92,6 +97,7 @@ struct fake_handler final : request_handler {
     std::vector<seen_request> seen;
     std::vector<error> refused;
     std::vector<exchange*> open;  ///< not answered yet, in the order of arrival
+    std::optional<error> admission;  ///< why nothing is let in
     int cancellations = 0;
     bool answers_at_once = false;
     bool complete_on_cancel = false;
@@ -101,9 +107,11 @@ struct fake_host final : session_host {
     task_executor& home() noexcept override { return executor; }
     time_point now() const noexcept override { return time; }
     void session_changed() noexcept override { ++changes; }
+    void become(std::unique_ptr<session> next) noexcept override { successor = std::move(next); }
     manual_executor executor;
     time_point time{std::chrono::hours(1)};
     int changes = 0;
+    std::unique_ptr<asio_infer::session> successor;
 };
 
 /// A session between a peer that the test plays and a handler that the test plays, with a clock that the test sets.
@@ -173,7 +181,7 @@ struct session_fixture {
     server_stats stats;
     fake_handler handler;
     fake_host host;
-    http1::session_context context{handler, bounds, budget, stats};
+    session_context context{handler, bounds, budget, stats};
     time_point& now = host.time;
     std::unique_ptr<http1::http1_session> session;
     std::string output;

@@ -233,7 +233,8 @@ struct router_world {
 
     router make_router() {
         return router({.models = models,
-                       .encoder = encoder,
+                       .json = encoder,
+                       .protobuf = encoder,
                        .workers = workers,
                        .limits = limits,
                        .budget = budget,

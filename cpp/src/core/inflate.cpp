@@ -1,4 +1,4 @@
-#include "request/inflate.hpp"
+#include "core/inflate.hpp"
 
 #include <zlib.h>
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "request/inflate.hpp"
+#include "core/inflate.hpp"
 
 using namespace asio_infer;
 
