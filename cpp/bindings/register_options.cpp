@@ -32,6 +32,7 @@ void register_limits(py::module_& m) {
         .def_readwrite("max_header_bytes", &limits::max_header_bytes)
         .def_readwrite("max_json_depth", &limits::max_json_depth)
         .def_readwrite("max_pipelined_requests", &limits::max_pipelined_requests)
+        .def_readwrite("max_concurrent_streams", &limits::max_concurrent_streams)
         .def_readwrite("max_connections", &limits::max_connections)
         .def_readwrite("max_parameters", &limits::max_parameters)
         .def_readwrite("max_tensors", &limits::max_tensors)

@@ -27,6 +27,7 @@ class Limits:
     max_header_bytes: int
     max_json_depth: int
     max_pipelined_requests: int
+    max_concurrent_streams: int
     max_connections: int
     max_parameters: int
     max_tensors: int

@@ -147,6 +147,7 @@ class Limits:
         max_header_bytes: The largest request header.
         max_json_depth: The deepest nesting of JSON.
         max_pipelined_requests: Requests that one connection may have unanswered.
+        max_concurrent_streams: Requests that one HTTP/2 connection may have under way; its client holds back more.
         max_connections: Connections at a time.
         max_parameters: Names in one "parameters" object.
         max_tensors: Inputs, or requested outputs, of one request.
@@ -171,6 +172,7 @@ class Limits:
     max_header_bytes: int = 32 << 10
     max_json_depth: int = 100
     max_pipelined_requests: int = 64
+    max_concurrent_streams: int = 100
     max_connections: int = 16_384
     max_parameters: int = 256
     max_tensors: int = 1_024

@@ -12,6 +12,7 @@ struct limits {
     std::size_t max_header_bytes = std::size_t{32} << 10;  ///< room for proxies' tokens, small enough per connection
     std::size_t max_json_depth = 100;                      ///< a tensor of rank 64 in its envelope fits
     std::size_t max_pipelined_requests = 64;               ///< answers that one connection may have outstanding
+    std::size_t max_concurrent_streams = 100;              ///< of one HTTP/2 connection; more wait in the client
     std::size_t max_connections = 16'384;                  ///< each holds a read buffer and a coroutine while idle
     std::size_t max_parameters = 256;                      ///< names in one "parameters" object
     std::size_t max_tensors = 1'024;                       ///< inputs or requested outputs in one request

@@ -60,6 +60,9 @@ public:
     /// Whether the request may go on, judged by its header alone, before its body is read. handle() judges again: it
     /// is the one that nothing passes by.
     virtual result<void> admit(const request_message& header) const noexcept = 0;
+    /// Where in a request's body the tensors start, as far as its header and its first bytes tell, so that they can be
+    /// aligned in place; 0 if there are none.
+    virtual std::size_t tensor_start(const request_message& header, std::string_view first_bytes) const noexcept = 0;
     /// Sees to it that x.complete() is called: inside the call or later.
     virtual void handle(exchange& x) noexcept = 0;
     /// Fills x.response, which is cleared, with the error's answer: for a request that the protocol itself refuses,

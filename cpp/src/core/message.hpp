@@ -77,7 +77,8 @@ enum class payload : std::uint8_t {
 /// A whole request, whatever protocol carried it.
 struct request_message {
     payload form = payload::json;
-    bool streamed = false;  ///< one of any number of messages of a gRPC stream, each with an answer of its own
+    bool compressed = false;  ///< with payload::protobuf: as grpc-encoding says
+    bool streamed = false;    ///< one of any number of messages of a gRPC stream, each with an answer of its own
     verb method = verb::get;
     std::string method_name;  ///< as sent, for messages
     std::string target;       ///< origin form: path and query, still percent-encoded

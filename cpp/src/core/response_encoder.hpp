@@ -11,7 +11,7 @@
 
 namespace asio_infer {
 
-/// Prints answers in one payload format (JSON with binary tensors now; protobuf later). Stateless and thread-safe.
+/// Prints answers in one payload format: JSON with binary tensors, or protobuf. Stateless and thread-safe.
 /// Each function fills status, content type and body of `out`, a cleared response.
 class response_encoder {
 public:
@@ -20,6 +20,8 @@ public:
     /// names it.
     virtual void infer(const infer_call& call, response_message& out) const = 0;
     virtual void failure(const error& e, response_message& out) const = 0;
+    /// Makes a filled answer, or failure, to the inference `id` an item of a stream, where the format has streams.
+    virtual void stream_item(std::string_view id, response_message& out) const;
     virtual void server_metadata(response_message& out) const = 0;
     virtual void live(response_message& out) const = 0;
     virtual void ready(bool ready, response_message& out) const = 0;
@@ -32,5 +34,7 @@ public:
     /// GET /: a few lines of text that say what is served and how to ask for it.
     virtual void welcome(std::span<const model_ptr> models, response_message& out) const = 0;
 };
+
+inline void response_encoder::stream_item(std::string_view, response_message&) const {}
 
 }  // namespace asio_infer

@@ -2,6 +2,7 @@
 
 #include <asio_infer/infer.hpp>
 #include <asio_infer/model_spec.hpp>
+#include <boost/intrusive/list_hook.hpp>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -47,6 +48,16 @@ protected:
 
 using model_ptr = std::shared_ptr<served_model>;
 
+/// Who wants to know when the server becomes ready, or stops being it.
+class readiness_watcher : public boost::intrusive::list_base_hook<> {
+public:
+    /// On any thread, inside a call of the directory: it may only post.
+    virtual void readiness_changed() noexcept = 0;
+
+protected:
+    ~readiness_watcher() = default;
+};
+
 /// How requests find models. Thread-safe, quick.
 class model_directory {
 public:
@@ -61,6 +72,9 @@ public:
     virtual bool ready() const noexcept = 0;
     /// Whether the server stops: what was received before is still answered, no inference is begun.
     virtual bool stopping() const noexcept = 0;
+    /// Tells `w` of changes of ready() until it is removed.
+    virtual void add_watcher(readiness_watcher& w) const noexcept = 0;
+    virtual void remove_watcher(readiness_watcher& w) const noexcept = 0;
 };
 
 }  // namespace asio_infer

@@ -103,6 +103,22 @@ result<std::vector<model_ptr>> registry::remove(const std::string& name, std::op
     return removed;
 }
 
+void registry::add_watcher(readiness_watcher& w) const noexcept {
+    const std::lock_guard lock(watchers_mutex_);
+    watchers_.push_back(w);
+}
+
+void registry::remove_watcher(readiness_watcher& w) const noexcept {
+    const std::lock_guard lock(watchers_mutex_);
+    if (w.is_linked()) watchers_.erase(watchers_.iterator_to(w));
+}
+
+void registry::set_ready(bool ready) noexcept {
+    if (ready_.exchange(ready, std::memory_order_acq_rel) == ready) return;
+    const std::lock_guard lock(watchers_mutex_);
+    for (readiness_watcher& each : watchers_) each.readiness_changed();
+}
+
 result<void> check_model_name(std::string_view name) {
     const auto bad = [&](std::string_view why) {
         return error{errc::invalid_request, "a model's name " + std::string(why)};

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <atomic>
+#include <boost/intrusive/list.hpp>
 #include <map>
+#include <mutex>
 #include <shared_mutex>
 #include <string>
 #include <utility>
@@ -20,7 +22,10 @@ public:
     bool ready() const noexcept override { return ready_.load(std::memory_order_acquire); }
     bool stopping() const noexcept override { return stopping_.load(std::memory_order_acquire); }
 
-    void set_ready(bool ready) noexcept { ready_.store(ready, std::memory_order_release); }
+    void add_watcher(readiness_watcher& w) const noexcept override;
+    void remove_watcher(readiness_watcher& w) const noexcept override;
+
+    void set_ready(bool ready) noexcept;
     void set_stopping(bool stopping) noexcept { stopping_.store(stopping, std::memory_order_release); }
     /// What is counted under this name and version. It outlives the models that are registered under them, so that
     /// counters go on where they were; the counts of names that are long gone are forgotten.
@@ -43,6 +48,8 @@ private:
     counter_map counters_;
     std::atomic<bool> ready_{false};
     std::atomic<bool> stopping_{false};
+    mutable std::mutex watchers_mutex_;  ///< guards the list below
+    mutable boost::intrusive::list<readiness_watcher> watchers_;
 };
 
 /// Whether a model may have this name: 1 to 256 bytes of UTF-8 without '/', '\', control characters, and not "." or

@@ -2,6 +2,7 @@
 
 #include "protocol/first_bytes_session.hpp"
 #include "protocol/http1/http1_session.hpp"
+#include "protocol/http2/http2_session.hpp"
 
 namespace asio_infer {
 
@@ -16,7 +17,8 @@ std::unique_ptr<session> make_one(const session_context& context, session_host& 
 
 }  // namespace
 
-const std::array<protocol_row, 1> protocol_table{{
+const std::array<protocol_row, 2> protocol_table{{
+    {"h2", &http2::claims_http2, &make_one<http2::http2_session>},
     {"http/1.1", &claim_all, &make_one<http1::http1_session>},
 }};
 

@@ -23,7 +23,7 @@ struct protocol_row {
 
 /// Best first: clients that offer several in TLS get the first of these, and the first that claims a connection's
 /// bytes has it. The last claims everything.
-extern const std::array<protocol_row, 1> protocol_table;
+extern const std::array<protocol_row, 2> protocol_table;
 
 /// The session of a new connection: of the protocol that TLS has agreed on, or, for "", of the one that the first
 /// bytes will tell. Throws std::bad_alloc.

@@ -26,15 +26,17 @@ void log_answer(const router_context& context, const exchange& x, std::string_vi
 
 void dress_answer(const router_context& context, const request_message& request, response_message& response) {
     choose_request_id(request.headers[header::request_id], response.request_id);
-    if (context.compress != nullptr) {
-        context.compress(response, request.headers[header::accept_encoding], context.compress_binary);
-    }
+    // A stream says in its header whether its messages are compressed, before it knows any.
+    if (context.compress == nullptr || request.streamed) return;
+    const header accepts = request.form == payload::protobuf ? header::grpc_accept_encoding : header::accept_encoding;
+    context.compress(response, request.headers[accepts], context.compress_binary);
 }
 
 void set_out_of_memory(response_message& response) noexcept {
     response.clear();
     response.status = status_of(errc::unavailable).http;
     response.content_type = "text/plain";
+    response.grpc_status = status_of(errc::unavailable).grpc;
     response.retry_after_s = 1;
 }
 

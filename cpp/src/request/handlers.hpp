@@ -20,7 +20,16 @@ result<progress> all_statistics(const route_call& call);
 result<progress> model_statistics(const route_call& call);
 // metrics.cpp
 result<progress> metrics(const route_call& call);
+/// Of all models where the message names none.
+result<progress> statistics_by_message(const route_call& call);
 // infer.cpp
 result<progress> infer(const route_call& call);
+/// The model's name is inside the message.
+result<progress> infer_message(const route_call& call);
+// grpc_health.cpp
+result<progress> health_check(const route_call& call);
+result<progress> health_watch(const route_call& call);
+// grpc_reflection.cpp
+result<progress> reflect(const route_call& call);
 
 }  // namespace asio_infer::handlers

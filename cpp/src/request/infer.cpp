@@ -25,6 +25,14 @@ result<void> check_body_type(const header_values& headers) {
                                                    "' is not supported; send gzip, deflate or the body as it is"};
 }
 
+progress begin(const route_call& call, model_ptr model) {
+    auto made = std::make_unique<infer_operation>(call.context, call.x, std::move(model));
+    infer_operation& inference = *made;
+    call.x.pending = std::move(made);
+    inference.start();
+    return progress::pending;
+}
+
 }  // namespace
 
 result<progress> infer(const route_call& call) {
@@ -34,11 +42,12 @@ result<progress> infer(const route_call& call) {
     if (call.context.models.stopping()) return error{errc::unavailable, "the server is stopping"};
     result<model_ptr> model = call.context.models.find(call.model, call.version);
     if (model.has_error()) return model.error();
-    auto made = std::make_unique<infer_operation>(call.context, call.x, std::move(*model));
-    infer_operation& inference = *made;
-    call.x.pending = std::move(made);
-    inference.start();
-    return progress::pending;
+    return begin(call, std::move(*model));
+}
+
+result<progress> infer_message(const route_call& call) {
+    if (call.context.models.stopping()) return error{errc::unavailable, "the server is stopping"};
+    return begin(call, nullptr);
 }
 
 }  // namespace asio_infer::handlers

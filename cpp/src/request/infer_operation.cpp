@@ -1,5 +1,6 @@
 #include "request/infer_operation.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <new>
@@ -8,8 +9,9 @@
 #include "request/answer.hpp"
 #include "request/bind.hpp"
 #include "request/decode.hpp"
+#include "request/decode_protobuf.hpp"
 #include "request/infer_cost.hpp"
-#include "core/inflate.hpp"
+#include "request/route_arguments.hpp"
 
 namespace asio_infer {
 
@@ -37,10 +39,21 @@ void infer_operation::start() noexcept {
     submit();
 }
 
-/// A short coded body may expand to a thousand times its size.
+/// A short coded body may expand to a thousand times its size. Raw contents are not looked at, but for strings and
+/// booleans, so a message is heavy only if its inputs are many values.
 bool infer_operation::heavy_request() const noexcept {
-    return parse_body_coding(x_.request.headers[header::content_encoding]) != body_coding::identity ||
-           json_bytes(x_.request) > context_.limits.offload_bytes;
+    if (coding() != body_coding::identity) return true;
+    const std::size_t limit = context_.limits.offload_bytes;
+    if (!is_message()) return json_bytes(x_.request) > limit;
+    const std::string_view bytes{reinterpret_cast<const char*>(x_.request.body.data()), x_.request.body.size()};
+    return bytes.size() > limit && first_raw_tensor(bytes) == 0;
+}
+
+body_coding infer_operation::coding() const noexcept {
+    const header_values& headers = x_.request.headers;
+    if (!is_message()) return parse_body_coding(headers[header::content_encoding]).value_or(body_coding::identity);
+    if (!x_.request.compressed) return body_coding::identity;
+    return parse_body_coding(headers[header::grpc_encoding]).value_or(body_coding::identity);
 }
 
 void infer_operation::run() noexcept {
@@ -73,9 +86,8 @@ void infer_operation::post(task_executor& where, step next) noexcept {
 
 /// Puts the expanded body in the place of the coded one.
 result<void> infer_operation::expand() {
-    const std::optional<body_coding> coding = parse_body_coding(x_.request.headers[header::content_encoding]);
-    if (!coding || *coding == body_coding::identity) return {};
-    const result<buffer> expanded = expand_body(x_.request.body.bytes(), *coding, context_.limits.max_body_bytes,
+    if (coding() == body_coding::identity) return {};
+    const result<buffer> expanded = expand_body(x_.request.body.bytes(), coding(), context_.limits.max_body_bytes,
                                                 announced_json_bytes(x_.request).value_or(0), decoded_);
     if (expanded.has_error()) {
         error why = expanded.error();
@@ -98,29 +110,40 @@ result<void> infer_operation::count_tensors() {
 void infer_operation::decode() noexcept {
     // The messages below fit a string without an allocation.
     try {
-        if (const result<void> whole = expand(); whole.has_error()) {
-            call_->outcome = whole.error();
-            return;
-        }
-        result<infer_request> decoded = decode_infer(x_.request, context_.limits);
-        if (decoded.has_error()) {
-            call_->outcome = std::move(decoded).error();
-            return;
-        }
-        call_->request = std::move(*decoded);
-        if (const result<void> counted = count_tensors(); counted.has_error()) {
-            call_->outcome = counted.error();
-            return;
-        }
-        call_->deadline = deadline_after(x_.arrived, call_->request.timeout_us);
-        if (result<void> bound = bind(*call_, model_->spec()); bound.has_error()) {
-            call_->outcome = std::move(bound).error();
-        }
+        if (const result<void> decoded = decode_request(); decoded.has_error()) call_->outcome = decoded.error();
     } catch (const std::bad_alloc&) {
         call_->outcome = error{errc::unavailable, "out of memory"};
     } catch (const std::exception&) {
         call_->outcome = error{errc::internal, "internal error"};
     }
+}
+
+result<void> infer_operation::decode_request() {
+    if (const result<void> whole = expand(); whole.has_error()) return whole;
+    if (is_message()) {
+        if (const result<void> read = read_message(); read.has_error()) return read;
+    } else {
+        result<infer_request> decoded = decode_infer(x_.request, context_.limits);
+        if (decoded.has_error()) return decoded.error();
+        call_->request = std::move(*decoded);
+    }
+    if (const result<void> counted = count_tensors(); counted.has_error()) return counted;
+    call_->deadline = std::min(x_.due, deadline_after(x_.arrived, call_->request.timeout_us));
+    return bind(*call_, model_->spec());
+}
+
+/// The message of a gRPC inference, which also says which model it is for.
+result<void> infer_operation::read_message() {
+    protobuf_infer decoded;
+    const result<void> read = decode_infer_protobuf(x_.request.body, context_.limits, decoded);
+    call_->request = std::move(decoded.request);
+    if (read.has_error()) return read;
+    const result<route_arguments> named = arguments_of(decoded.model, decoded.version);
+    if (named.has_error()) return named.error();
+    result<model_ptr> found = context_.models.find(named->model, named->version);
+    if (found.has_error()) return found.error();
+    call_->model = model_ = std::move(*found);
+    return {};
 }
 
 void infer_operation::submit() noexcept {
@@ -135,8 +158,12 @@ void infer_operation::submit() noexcept {
 }
 
 void infer_operation::fail() noexcept {
+    const errc code = call_->outcome.error().code;
     const auto took = std::chrono::duration_cast<std::chrono::nanoseconds>(context_.now() - x_.arrived);
-    model_->stats().record_failure(call_->outcome.error().code, static_cast<std::uint64_t>(took.count()));
+    if (model_)
+        model_->stats().record_failure(code, static_cast<std::uint64_t>(took.count()));
+    else
+        count_refused(context_.stats, code);
     encode_and_send();
 }
 
@@ -164,12 +191,14 @@ bool infer_operation::heavy_answer() const noexcept {
     const std::size_t limit = context_.limits.offload_bytes;
     if (expected_json_bytes(*call_) > limit) return true;
     return context_.compress != nullptr && context_.compress_binary &&
-           !x_.request.headers[header::accept_encoding].empty() && binary_bytes(*call_) > limit;
+           !x_.request.headers[is_message() ? header::grpc_accept_encoding : header::accept_encoding].empty() && binary_bytes(*call_) > limit;
 }
 
 void infer_operation::encode() noexcept {
     try {
-        context_.encoder_of(x_.request).infer(*call_, x_.response);
+        const response_encoder& encoder = context_.encoder_of(x_.request);
+        encoder.infer(*call_, x_.response);
+        if (x_.request.streamed) encoder.stream_item(call_->request.id, x_.response);
         dress_answer(context_, x_.request, x_.response);
     } catch (const std::exception&) {
         set_out_of_memory(x_.response);
@@ -181,6 +210,9 @@ void infer_operation::encode_and_send() noexcept {
     send();
 }
 
-void infer_operation::send() noexcept { send_answer(context_, x_, model_->spec().name); }
+void infer_operation::send() noexcept {
+    const model_ptr kept = model_;  // the exchange, and this, end inside
+    send_answer(context_, x_, kept ? std::string_view(kept->spec().name) : std::string_view());
+}
 
 }  // namespace asio_infer

@@ -4,6 +4,7 @@
 
 #include "core/byte_budget.hpp"
 #include "core/exchange.hpp"
+#include "core/inflate.hpp"
 #include "core/served_model.hpp"
 #include "request/router_context.hpp"
 
@@ -17,7 +18,7 @@ namespace asio_infer {
 /// home only.
 class infer_operation final : public operation, public call_receiver, private task {
 public:
-    /// Throws std::bad_alloc.
+    /// `model`: null if the message names it. Throws std::bad_alloc.
     infer_operation(const router_context& context, exchange& x, model_ptr model);
 
     /// On home, once. The exchange, and this, may be gone when it returns.
@@ -31,7 +32,11 @@ private:
     void run() noexcept override;
     void post(task_executor& where, step next) noexcept;
     bool heavy_request() const noexcept;
+    bool is_message() const noexcept { return x_.request.form == payload::protobuf; }
+    body_coding coding() const noexcept;
     void decode() noexcept;
+    result<void> decode_request();
+    result<void> read_message();
     result<void> expand();
     result<void> count_tensors();
     void submit() noexcept;
@@ -44,7 +49,7 @@ private:
 
     const router_context& context_;
     exchange& x_;
-    const model_ptr model_;
+    model_ptr model_;
     byte_lease decoded_;   ///< for what the request holds beside its body as it came
     infer_call_ptr call_;  ///< null while the scheduler has it
     step next_ = step::decode;

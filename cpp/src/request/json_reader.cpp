@@ -6,6 +6,7 @@
 
 #include "core/escape.hpp"
 #include "core/number_text.hpp"
+#include "request/binary_tensor.hpp"
 #include "request/in_quotes.hpp"
 
 namespace asio_infer {
@@ -172,12 +173,9 @@ bool json_reader::shape_value(const json_value& v) {
 bool json_reader::check_size() {
     tensor& value = input().value;
     value.type = *type_;
-    const std::optional<std::size_t> elements = element_count(value.shape);
-    constexpr auto most_bytes = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max());
-    const std::size_t width = std::max<std::size_t>(element_size(*type_), 1);
-    if (!elements || *elements > most_bytes / width)
+    if (!fits_memory(value))
         return fail(subject(), "shape " + to_string(value.shape) + " has more elements than memory can hold");
-    elements_ = *elements;
+    elements_ = *element_count(value.shape);
     return true;
 }
 

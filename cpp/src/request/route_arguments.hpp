@@ -23,6 +23,10 @@ bool is_model_name(std::string_view name) noexcept;
 /// A version as it is written in paths: 1 to 2^63-1 in decimal, without a sign and without leading zeros.
 std::optional<std::int64_t> parse_version(std::string_view text) noexcept;
 
+/// As a message names a model and a version; "" is the highest version. not_found, naming what cannot be one;
+/// invalid_request if the model's name is missing.
+result<route_arguments> arguments_of(std::string_view model, std::string_view version);
+
 /// not_found, naming the segment, if it cannot be a model's name or a version.
 result<route_arguments> arguments_of(const route& found, const request_path& path);
 

@@ -3,11 +3,16 @@
 #include <exception>
 
 #include "core/escape.hpp"
+#include "core/inflate.hpp"
 #include "request/answer.hpp"
+#include "request/decode_protobuf.hpp"
+#include "request/infer_cost.hpp"
 #include "request/path.hpp"
+#include "request/protobuf_reader.hpp"
 #include "request/request_id.hpp"
 #include "request/route_arguments.hpp"
 #include "request/route_table.hpp"
+#include "request/rpc_table.hpp"
 
 namespace asio_infer {
 
@@ -33,6 +38,46 @@ error no_such_route(std::string_view target) {
     return {errc::not_found, "there is nothing at '" + printable(target) + "'"};
 }
 
+error no_such_method(std::string_view path) {
+    return {errc::not_implemented, "there is no method '" + printable(path) + "'"};
+}
+
+error not_grpc() {
+    return {errc::unsupported_media_type,
+            "this is a gRPC method: it is called over HTTP/2 with Content-Type application/grpc"};
+}
+
+/// Fields 1 and 2 of a message: a model's name and version. Both may be missing where a method is about all models.
+result<route_arguments> read_model_name(const buffer& message) {
+    std::string_view name;
+    std::string_view version;
+    const result<void> read = read_message("request of this method", [&]() -> result<void> {
+        pbf_reader reader(reinterpret_cast<const char*>(message.data()), message.size());
+        while (reader.next()) {
+            if (reader.tag_and_type() == text_field(1))
+                name = text_of(reader.get_view());
+            else if (reader.tag_and_type() == text_field(2))
+                version = text_of(reader.get_view());
+            else
+                reader.skip();
+        }
+        return {};
+    });
+    if (read.has_error()) return read.error();
+    return arguments_of(name, version);
+}
+
+/// A compressed message of a method whose messages are small.
+result<void> expand_small(const router_context& context, request_message& request) {
+    constexpr std::size_t limit = 64 * 1024;
+    byte_lease lease(context.budget);
+    const auto coding = parse_body_coding(request.headers[header::grpc_encoding]).value_or(body_coding::gzip);
+    const result<buffer> whole = expand_body(request.body.bytes(), coding, limit, 0, lease);
+    if (whole.has_error()) return whole.error();
+    request.body = *whole;
+    return {};
+}
+
 error wrong_method(const request_message& request, std::string_view allow) {
     return {errc::method_not_allowed, printable(request.method_name, 32) + " is not allowed on '" +
                                           printable(request.target) + "'; use " + std::string(allow)};
@@ -40,14 +85,24 @@ error wrong_method(const request_message& request, std::string_view allow) {
 
 }  // namespace
 
-rpc_kind router::kind_of_rpc(std::string_view) const noexcept { return rpc_kind::unknown; }
+rpc_kind router::kind_of_rpc(std::string_view path) const noexcept {
+    const rpc* const found = find_rpc(path);
+    return found == nullptr ? rpc_kind::unknown : found->kind;
+}
 
 result<void> router::admit(const request_message&) const noexcept { return {}; }
+
+std::size_t router::tensor_start(const request_message& header, std::string_view first_bytes) const noexcept {
+    if (header.form == payload::protobuf) return first_raw_tensor(first_bytes);
+    const std::size_t at = announced_json_bytes(header).value_or(0);
+    return at <= context_.limits.max_body_bytes ? at : 0;
+}
 
 void router::handle(exchange& x) noexcept {
     context_.stats.requests.fetch_add(1, std::memory_order_relaxed);
     try {
-        if (dispatch(x) == progress::pending) return;
+        const bool message = x.request.form == payload::protobuf;
+        if ((message ? dispatch_rpc(x) : dispatch(x)) == progress::pending) return;
         dress_answer(context_, x.request, x.response);
     } catch (const std::exception&) {
         set_out_of_memory(x.response);
@@ -63,12 +118,36 @@ progress router::dispatch(exchange& x) const {
         return fail(parsed.error(), x);
     }
     const route* const found = find_route(path);
-    if (found == nullptr) return fail(no_such_route(x.request.target), x);
+    if (found == nullptr) {
+        const bool method = find_rpc(x.request.target) != nullptr;
+        return fail(method ? not_grpc() : no_such_route(x.request.target), x);
+    }
     const std::string_view allow = allow_text(found->methods);
     if (wants_methods) return describe_methods(allow, x.response);
     if (allows(found->methods, x.request.method)) return run_route(*found, path, x);
     fail(wrong_method(x.request, allow), x);
     x.response.allow = allow;
+    return progress::answered;
+}
+
+progress router::dispatch_rpc(exchange& x) const {
+    const rpc* const found = find_rpc(x.request.target);
+    if (found == nullptr) return fail(no_such_method(x.request.target), x);
+    const bool small = found->handler != &handlers::infer_message;
+    if (small && x.request.compressed)
+        if (const result<void> whole = expand_small(context_, x.request); whole.has_error())
+            return fail(whole.error(), x);
+    route_arguments arguments;
+    if (found->names_model) {
+        const result<route_arguments> named = read_model_name(x.request.body);
+        if (named.has_error()) return fail(named.error(), x);
+        arguments = *named;
+    }
+    const result<progress> outcome =
+        found->handler({context_, context_.protobuf, x, arguments.model, arguments.version});
+    if (!outcome.has_error()) return *outcome;
+    fail(outcome.error(), x);
+    if (x.request.streamed && !small) context_.protobuf.stream_item({}, x.response);
     return progress::answered;
 }
 

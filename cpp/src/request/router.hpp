@@ -18,12 +18,15 @@ public:
     /// Precondition: x.response is cleared.
     rpc_kind kind_of_rpc(std::string_view path) const noexcept override;
     result<void> admit(const request_message& header) const noexcept override;
+    std::size_t tensor_start(const request_message& header, std::string_view first_bytes) const noexcept override;
     void handle(exchange& x) noexcept override;
     void refuse(const error& e, exchange& x) noexcept override;
 
 private:
     /// The route's handler, or the answer that there is none.
     progress dispatch(exchange& x) const;
+    /// The gRPC method's handler, or the answer that there is none.
+    progress dispatch_rpc(exchange& x) const;
     progress run_route(const route& found, const request_path& path, exchange& x) const;
     progress fail(const error& e, exchange& x) const;
 

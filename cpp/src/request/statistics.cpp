@@ -29,4 +29,8 @@ result<progress> model_statistics(const route_call& call) {
     return progress::answered;
 }
 
+result<progress> statistics_by_message(const route_call& call) {
+    return call.model.empty() ? all_statistics(call) : model_statistics(call);
+}
+
 }  // namespace asio_infer::handlers

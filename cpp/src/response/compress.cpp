@@ -18,7 +18,8 @@ constexpr int level = 1;  // JSON numbers gain little from more, and it costs se
 
 bool eligible(const response_message& response, bool binary_too) noexcept {
     if (!response.content_encoding.empty() || response.body_size() <= smallest_worth_it) return false;
-    return response.json_length ? binary_too : response.content_type == "application/json";
+    const bool json = !response.json_length && response.content_type == "application/json";
+    return json || (binary_too && (response.json_length || response.content_type == "application/grpc"));
 }
 
 /// zlib's compressor, fed piece by piece.

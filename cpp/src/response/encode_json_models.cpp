@@ -4,16 +4,10 @@
 
 #include "response/encode_json.hpp"
 #include "response/json_writer.hpp"
+#include "response/model_facts.hpp"
 
 namespace asio_infer {
 namespace {
-
-/// What works of the protocol's extensions, by Triton's names.
-constexpr std::string_view extensions[]{"binary_tensor_data", "classification", "model_configuration", "parameters",
-                                        "statistics"};
-
-/// An unknown rank is shown as one unknown dim.
-shape listed_shape(const tensor_spec& spec) { return spec.any_rank ? shape{-1} : spec.shape; }
 
 void append_tensor(json_writer& json, const tensor_spec& spec) {
     json.open('{').key("name").text(spec.name);
@@ -40,10 +34,8 @@ void append_config_tensors(json_writer& json, std::string_view key, const std::v
     json.key(key).open('[');
     for (const tensor_spec& spec : specs) {
         if (!spec.unsupported.empty()) continue;
-        const shape all = listed_shape(spec);
-        const std::span<const std::int64_t> dims(all);
         json.open('{').key("name").text(spec.name).key("data_type").text(config_type(spec.type));
-        json.key("dims").numbers(dims.subspan(batched && !dims.empty() ? 1 : 0));
+        json.key("dims").numbers(config_dims(spec, batched));
         if (spec.optional) json.key("optional").flag(true);
         json.close('}');
     }
@@ -58,29 +50,13 @@ void append_batching(json_writer& json, const model_spec& spec) {
     json.close('}');
 }
 
-bool on_gpu(const model_spec& spec) noexcept {
-    for (const std::string& provider : spec.providers)
-        for (const std::string_view maker : {"CUDA", "Tensorrt", "NvTensorRTRTX", "ROCM", "MIGraphX", "Dml"})
-            if (provider.starts_with(maker)) return true;
-    return false;
-}
-
 void append_parameter(json_writer& json, std::string_view key, std::string_view value) {
     json.escaped_key(key).open('{').key("string_value").text(value).close('}');
 }
 
 void append_parameters(json_writer& json, const model_spec& spec) {
-    std::string providers;
-    for (const std::string& provider : spec.providers) {
-        if (!providers.empty()) providers += ',';
-        providers += provider;
-    }
     json.key("parameters").open('{');
-    append_parameter(json, "batching", spec.batching_reason);
-    append_parameter(json, "providers", providers);
-    for (const std::vector<tensor_spec>* list : {&spec.inputs, &spec.outputs})
-        for (const tensor_spec& tensor : *list)
-            if (!tensor.unsupported.empty()) append_parameter(json, "unsupported." + tensor.name, tensor.unsupported);
+    for (const auto& [key, value] : config_parameters(spec)) append_parameter(json, key, value);
     json.close('}');
 }
 
@@ -90,7 +66,7 @@ void json_encoder::server_metadata(response_message& out) const {
     json_writer json(out.text);
     json.open('{').key("name").text("asio_infer").key("version").text(ASIO_INFER_VERSION);
     json.key("extensions").open('[');
-    for (const std::string_view extension : extensions) json.text(extension);
+    for (const std::string_view extension : protocol_extensions) json.text(extension);
     json.close(']').close('}');
 }
 

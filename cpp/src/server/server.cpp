@@ -15,6 +15,7 @@
 #include "request/router.hpp"
 #include "response/compress.hpp"
 #include "response/encode_json.hpp"
+#include "response/encode_protobuf.hpp"
 #include "runtime/timer_thread.hpp"
 #include "runtime/worker_pool.hpp"
 #include "server/model_loader.hpp"
@@ -53,7 +54,7 @@ public:
           loader{{options.runtime, workers, *log}, timers, options.limits},
           requests(router_context{.models = models,
                                   .json = json,
-                                  .protobuf = json,
+                                  .protobuf = protobuf,
                                   .workers = workers,
                                   .limits = options.limits,
                                   .budget = budget,
@@ -133,6 +134,7 @@ public:
     registry models;
     model_loader loader;
     json_encoder json;
+    protobuf_encoder protobuf;
     router requests;
     plain_session_factory sessions;
 

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <string_view>
 
-#include "protocol/http1/http_date.hpp"
+#include "core/http_date.hpp"
 #include "protocol/http1/reason_phrase.hpp"
 
 namespace asio_infer::http1 {

@@ -1,7 +1,6 @@
 #include "protocol/http1/http1_session.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -25,15 +24,6 @@ constexpr std::size_t uncounted_answer = 1024;
 constexpr std::chrono::milliseconds probe_delay{100};
 /// How long a peer may take to read its last answer while the server stops.
 constexpr std::chrono::milliseconds linger_in_drain{500};
-
-/// Where the binary part of the body starts, so that it is aligned; 0 if it has none or the header is nonsense, which
-/// the decoder will say.
-std::size_t binary_start(const header_values& headers, std::size_t body_size) noexcept {
-    const std::string_view text = headers[header::inference_header_content_length];
-    std::size_t at = 0;
-    std::from_chars(text.data(), text.data() + text.size(), at);
-    return at <= body_size ? at : 0;
-}
 
 /// A line feed that no carriage return precedes.
 bool has_bare_line_feed(std::string_view bytes) noexcept {
@@ -203,7 +193,7 @@ bool http1_session::begin_body(time_point now) {
         refuse(no_bytes_left(size, now), now);
         return false;
     }
-    x.body = unique_buffer(size, binary_start(x.request.headers, context_.bounds.max_body_bytes));
+    x.body = unique_buffer(size, context_.handler.tensor_start(x.request, {}));
     x.announce_continue = x.body_framing.expects_continue && begin_ == end_;
     if (x.announce_continue) host_.session_changed();
     body_progress_.start(now);
@@ -266,7 +256,7 @@ bool http1_session::make_room_for_chunks(time_point now) {
     const std::size_t needed = std::min(body_limit(), x.body_size + unread().size());
     if (needed <= x.body.size()) return true;
     if (!lease_more(std::min(body_limit(), std::max(needed, 2 * x.body.size())), needed, now)) return false;
-    unique_buffer larger(x.lease.bytes(), binary_start(x.request.headers, context_.bounds.max_body_bytes));
+    unique_buffer larger(x.lease.bytes(), context_.handler.tensor_start(x.request, {}));
     std::memcpy(larger.data(), x.body.data(), x.body_size);
     x.body = std::move(larger);
     return true;

@@ -73,6 +73,10 @@ struct fake_handler final : request_handler {
         if (admission) return *admission;
         return {};
     }
+    std::size_t tensor_start(const request_message& header, std::string_view) const noexcept override {
+        return static_cast<std::size_t>(
+            std::atoi(std::string(header.headers[header::inference_header_content_length]).c_str()));
+    }
     void handle(exchange& x) noexcept override {
         seen.push_back(seen_request::of(x));
         x.pending = std::make_unique<fake_operation>(*this, x);

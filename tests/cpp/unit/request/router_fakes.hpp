@@ -165,6 +165,9 @@ struct fake_directory final : model_directory {
     }
     bool ready() const noexcept override { return is_ready; }
     bool stopping() const noexcept override { return is_stopping; }
+    void add_watcher(readiness_watcher& w) const noexcept override { watchers.push_back(&w); }
+    void remove_watcher(readiness_watcher& w) const noexcept override { std::erase(watchers, &w); }
+    mutable std::vector<readiness_watcher*> watchers;
 };
 
 /// Records as text: "message key=value ...".

@@ -1,11 +1,11 @@
-#include "protocol/http1/http_date.hpp"
+#include "core/http_date.hpp"
 
 #include <array>
 #include <chrono>
 #include <cstdio>
 #include <ctime>
 
-namespace asio_infer::http1 {
+namespace asio_infer {
 
 namespace {
 
@@ -44,4 +44,4 @@ std::string_view http_date() noexcept {
     return {date.text.data(), date.size};
 }
 
-}  // namespace asio_infer::http1
+}  // namespace asio_infer

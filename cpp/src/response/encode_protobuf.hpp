@@ -1,0 +1,27 @@
+#pragma once
+
+#include "core/response_encoder.hpp"
+
+namespace asio_infer {
+
+/// The Open Inference Protocol v2 over gRPC (package `inference`), with Triton's extensions: the message of each
+/// method's answer. Tensors are raw contents, which leave from where they are; a failure is a gRPC status without a
+/// message.
+class protobuf_encoder final : public response_encoder {
+public:
+    void infer(const infer_call& call, response_message& out) const override;
+    void failure(const error& e, response_message& out) const override;
+    void stream_item(std::string_view id, response_message& out) const override;
+    void server_metadata(response_message& out) const override;
+    void live(response_message& out) const override;
+    void ready(bool ready, response_message& out) const override;
+    void model_ready(std::string_view name, bool ready, response_message& out) const override;
+    void model_metadata(const served_model& model, std::span<const model_ptr> versions,
+                        response_message& out) const override;
+    void model_config(const served_model& model, response_message& out) const override;
+    void statistics(std::span<const model_ptr> models, response_message& out) const override;
+    /// There is no such method.
+    void welcome(std::span<const model_ptr>, response_message&) const override {}
+};
+
+}  // namespace asio_infer
