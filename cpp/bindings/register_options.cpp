@@ -41,6 +41,7 @@ void register_limits(py::module_& m) {
         .def_readwrite("min_bytes_per_s", &limits::min_bytes_per_s)
         .def_readwrite("inline_max_us", &limits::inline_max_us)
         .def_readwrite("offload_bytes", &limits::offload_bytes);
+    def_seconds(type, "handshake_timeout_s", &limits::handshake_timeout);
     def_seconds(type, "header_timeout_s", &limits::header_timeout);
     def_seconds(type, "body_progress_timeout_s", &limits::body_progress_timeout);
     def_seconds(type, "idle_timeout_s", &limits::idle_timeout);
@@ -53,10 +54,18 @@ void register_server_options(py::module_& m) {
     py::class_<runtime_options>(m, "RuntimeOptions", "Where ONNX Runtime is.")
         .def_readwrite("library_path", &runtime_options::library_path)
         .def_readwrite("intra_op_threads", &runtime_options::intra_op_threads);
+    py::class_<tls_options>(m, "TlsOptions", "TLS for the server's port.")
+        .def(py::init<>())
+        .def_readwrite("certificate", &tls_options::certificate)
+        .def_readwrite("key", &tls_options::key)
+        .def_readwrite("client_ca", &tls_options::client_ca)
+        .def_readwrite("reload", &tls_options::reload);
     py::class_<server_options>(m, "ServerOptions", "What a server is made from.")
         .def(py::init<>())
         .def_readwrite("host", &server_options::host)
         .def_readwrite("port", &server_options::port)
+        .def_readwrite("unix_path", &server_options::unix_path)
+        .def_readwrite("tls", &server_options::tls)
         .def_readwrite("io_threads", &server_options::io_threads)
         .def_readwrite("limits", &server_options::limits)
         .def_readwrite("runtime", &server_options::runtime)

@@ -34,7 +34,7 @@ from asio_infer.errors import (
     Unavailable,
 )
 from asio_infer.model import Model, ModelInfo, Tensor
-from asio_infer.options import AUTO, Batching, Identity, Limits, Log, Queue
+from asio_infer.options import AUTO, Batching, Identity, Limits, Log, Queue, Tls
 from asio_infer.server import Server, _after_fork_in_child, _close_all
 
 __version__: str = _core.__version__
@@ -63,6 +63,7 @@ __all__ = [
     "RuntimeVersionError",
     "Server",
     "Tensor",
+    "Tls",
     "TooLarge",
     "Unauthenticated",
     "Unavailable",

@@ -36,6 +36,7 @@ class Limits:
     min_bytes_per_s: int
     inline_max_us: int
     offload_bytes: int
+    handshake_timeout_s: float
     header_timeout_s: float
     body_progress_timeout_s: float
     idle_timeout_s: float
@@ -48,9 +49,18 @@ class RuntimeOptions:
     library_path: str
     intra_op_threads: int
 
+class TlsOptions:
+    certificate: str
+    key: str
+    client_ca: str
+    reload: bool
+    def __init__(self) -> None: ...
+
 class ServerOptions:
     host: str
     port: int
+    unix_path: str
+    tls: TlsOptions | None
     io_threads: int
     limits: Limits
     runtime: RuntimeOptions

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from asio_infer import _core
     from asio_infer.config import Config, ModelConfig
     from asio_infer.model import ModelInfo, Tensor
+    from asio_infer.options import Tls
     from asio_infer.server import Server
 
 _DESCRIPTION: Final = "Serve ONNX models over HTTP (the Open Inference Protocol v2), and look into them."
@@ -36,6 +37,7 @@ examples:
   asio-infer serve resnet=resnet50.onnx --port 9000 --instances 2
   asio-infer serve resnet50.onnx --providers CUDAExecutionProvider,CPUExecutionProvider
   asio-infer serve --config server.toml --log-format json --access-log
+  asio-infer serve resnet50.onnx --host 0.0.0.0 --tls-certificate server.pem --tls-key server.key
 
 a configuration file:
   [server]
@@ -113,6 +115,10 @@ def _add_serve_arguments(serve: argparse.ArgumentParser) -> None:
     network = serve.add_argument_group("network")
     network.add_argument("--host", help="the address to listen on (127.0.0.1)")
     network.add_argument("--port", type=_number(0, 65_535), help="the port; 0 takes a free one (8000)")
+    network.add_argument("--unix", metavar="PATH", help="a Unix-domain socket to listen on beside the port")
+    network.add_argument("--tls-certificate", metavar="FILE", help="speak TLS with this certificate (PEM)")
+    network.add_argument("--tls-key", metavar="FILE", help="its private key (PEM)")
+    network.add_argument("--tls-client-ca", metavar="FILE", help="let in clients only whose certificate these signed")
     network.add_argument("--io-threads", type=_number(1, 1024), metavar="N", help="network threads")
     network.add_argument("--max-body-bytes", type=_number(1, 2**40), metavar="N", help="largest request body")
     models = serve.add_argument_group("models (all of them)")
@@ -155,16 +161,29 @@ def _server_arguments(arguments: argparse.Namespace, config: Config) -> dict[str
     from asio_infer.options import Limits, Log
 
     server = dict(config.server)
-    for name in ("host", "port", "io_threads", "intra_op_threads"):
+    for name in ("host", "port", "unix", "io_threads", "intra_op_threads"):
         if (value := getattr(arguments, name)) is not None:
             server[name] = value
     if arguments.max_body_bytes is not None:
         server["limits"] = replace(server.get("limits", Limits()), max_body_bytes=arguments.max_body_bytes)
+    if (tls := _tls_argument(arguments)) is not None:
+        server["tls"] = tls
     log = server.get("log", Log())
     log = Log(format=log) if isinstance(log, str) else log  # type: ignore[arg-type]  # checked by Log
     given = {"level": arguments.log_level, "format": arguments.log_format, "access": arguments.access_log}
     server["log"] = replace(log, **{name: value for name, value in given.items() if value is not None})
     return server
+
+
+def _tls_argument(arguments: argparse.Namespace) -> Tls | None:
+    from asio_infer.options import Tls
+
+    files = (arguments.tls_certificate, arguments.tls_key, arguments.tls_client_ca)
+    if files == (None, None, None):
+        return None
+    if arguments.tls_certificate is None or arguments.tls_key is None:
+        raise _UsageError("TLS needs both --tls-certificate and --tls-key")
+    return Tls(*files)
 
 
 def _check_twice(models: Sequence[ModelConfig]) -> None:

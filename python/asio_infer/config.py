@@ -7,6 +7,9 @@ port = 8000
 max_body_bytes = 1_000_000
 [server.log]                # Log(...)
 format = "json"
+[server.tls]                # Tls(...); paths are relative to the configuration's folder
+certificate = "server.pem"
+key = "server.key"
 
 [[model]]                   # Server.register(...), once for each model
 name = "resnet"             # the file's stem, if left out
@@ -29,11 +32,11 @@ from typing import Any, Final
 
 from asio_infer._model_options import make_model_options
 from asio_infer.errors import InvalidRequest
-from asio_infer.options import AUTO, Batching, Identity, Limits, Log, Queue
+from asio_infer.options import AUTO, Batching, Identity, Limits, Log, Queue, Tls
 
 Place = tuple[str | int, ...]
 
-_SERVER_KEYS: Final = frozenset({"host", "port", "io_threads", "intra_op_threads", "compress_binary", "limits", "log"})
+_SERVER_KEYS: Final = frozenset({"host", "port", "io_threads", "intra_op_threads", "compress_binary", "limits", "log", "tls", "unix"})
 _MODEL_KEYS: Final = frozenset(
     {
         "name",
@@ -125,9 +128,20 @@ class _Reader:
         arguments = dict(table)
         if "limits" in table:
             arguments["limits"] = self._make(Limits, table["limits"], ("server", "limits"))
+        if "tls" in table:
+            arguments["tls"] = self._make(Tls, self._tls_paths(table["tls"]), ("server", "tls"))
+        if "unix" in table:
+            arguments["unix"] = str(self._folder / self._text(table["unix"], ("server", "unix")))
         if isinstance(table.get("log"), dict):
             arguments["log"] = self._make(Log, table["log"], ("server", "log"))
         return arguments
+
+    def _tls_paths(self, value: object) -> object:
+        """As it is, with paths relative to this file made whole."""
+        if not isinstance(value, dict):
+            return value
+        files = ("certificate", "key", "client_ca")
+        return {key: self._folder / v if key in files and isinstance(v, str) else v for key, v in value.items()}
 
     def _model(self, table: Mapping[str, Any], index: int) -> ModelConfig:
         place: Place = ("model", index)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import enum
 import math
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Final, Literal
@@ -135,6 +136,36 @@ class Log:
             raise TypeError(f"Log.access must be a bool, not {self.access!r}")
 
 
+@dataclass(frozen=True, kw_only=False, slots=True)
+class Tls:
+    """TLS for the server's port: HTTP/1.1 and HTTP/2 by ALPN, TLS 1.2 and newer. Files are PEM.
+
+    Attributes:
+        certificate: The server's certificate, followed by those that lead to its root.
+        key: Its private key, without a passphrase.
+        client_ca: If given, clients must show a certificate that one of these has signed.
+        reload: Use the files' new content for new connections when they change. Open connections are not touched, and
+            files that do not fit together leave the old ones in use.
+    """
+
+    certificate: str | os.PathLike[str]
+    key: str | os.PathLike[str]
+    client_ca: str | os.PathLike[str] | None = None
+    reload: bool = True
+
+    def __post_init__(self) -> None:
+        for name in ("certificate", "key", "client_ca"):
+            value = getattr(self, name)
+            if value is None and name == "client_ca":
+                continue
+            if not isinstance(value, str | os.PathLike):
+                raise TypeError(f"Tls.{name} must be a path, not {value!r}")
+            if not os.path.isfile(value):
+                raise InvalidRequest(f"Tls.{name}: there is no file {os.fspath(value)!r}")
+        if not isinstance(self.reload, bool):
+            raise TypeError(f"Tls.reload must be a bool, not {self.reload!r}")
+
+
 _LARGEST_SIZE: Final = 2**40
 
 
@@ -159,6 +190,7 @@ class Limits:
         inline_max_us: A model whose run takes up to this many microseconds (its 99th percentile) may run on a
             network thread.
         offload_bytes: JSON larger than this is parsed and printed by worker threads.
+        handshake_timeout_s: Seconds for a TLS handshake.
         header_timeout_s: Seconds for a request header to arrive.
         body_progress_timeout_s: Seconds that a body may pause.
         idle_timeout_s: Seconds that a connection may be idle.
@@ -181,6 +213,7 @@ class Limits:
     min_bytes_per_s: int = 1_024
     inline_max_us: int = 250
     offload_bytes: int = 64 << 10
+    handshake_timeout_s: float = 10.0
     header_timeout_s: float = 10.0
     body_progress_timeout_s: float = 30.0
     idle_timeout_s: float = 75.0

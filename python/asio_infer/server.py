@@ -15,7 +15,7 @@ from asio_infer import _core, _signals
 from asio_infer._model_options import make_model_options
 from asio_infer.errors import Unavailable
 from asio_infer.model import Model, ModelInfo
-from asio_infer.options import AUTO, Auto, Batching, Identity, Limits, Log, Queue, check_int, check_seconds
+from asio_infer.options import AUTO, Auto, Batching, Identity, Limits, Log, Queue, Tls, check_int, check_seconds
 
 if TYPE_CHECKING:
     import asyncio
@@ -44,6 +44,8 @@ class Server:
         port: The TCP port; 0 takes a free one, see `port`.
         io_threads: Network threads; None for half of the cores that the process may use, at least 1.
         limits: Bounds on sizes, counts and times.
+        tls: The port speaks TLS; connections without it are refused.
+        unix: Path of a Unix-domain socket to listen on beside the port. Only this user may connect, so it has no TLS.
         log: What is logged, or a format as in `Log`; None for level "info" as text on stderr.
         intra_op_threads: Threads of the one pool in which ONNX Runtime computes for all models; None for the cores
             that the process may use. The first ONNX model of the process decides.
@@ -61,6 +63,8 @@ class Server:
         *,
         io_threads: int | None = None,
         limits: Limits | None = None,
+        tls: Tls | None = None,
+        unix: str | os.PathLike[str] | None = None,
         log: Log | str | None = None,
         intra_op_threads: int | None = None,
         compress_binary: bool = False,
@@ -71,6 +75,8 @@ class Server:
         options.port = check_int("port", port, 0, 65_535)
         options.io_threads = 0 if io_threads is None else check_int("io_threads", io_threads, 1, 1024)
         options.limits = _core_limits(limits)
+        options.tls = _core_tls(tls)
+        options.unix_path = "" if unix is None else _as_text("unix", os.fspath(unix))
         options.access_log = log.access
         options.compress_binary = bool(compress_binary)
         options.runtime.library_path = _library_path()
@@ -409,6 +415,19 @@ def _log_sink(log: Log) -> _core.LogSink:
     if log.format == "logging":
         return _core.make_python_log(level)
     return _core.make_stderr_log(level, log.format == "json")
+
+
+def _core_tls(tls: Tls | None) -> _core.TlsOptions | None:
+    if tls is None:
+        return None
+    if not isinstance(tls, Tls):
+        raise TypeError(f"tls must be a Tls, not {tls!r}")
+    core = _core.TlsOptions()
+    core.certificate = os.path.abspath(tls.certificate)
+    core.key = os.path.abspath(tls.key)
+    core.client_ca = "" if tls.client_ca is None else os.path.abspath(tls.client_ca)
+    core.reload = tls.reload
+    return core
 
 
 def _core_limits(limits: Limits | None) -> _core.Limits:

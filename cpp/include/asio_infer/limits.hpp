@@ -22,6 +22,7 @@ struct limits {
     std::size_t inflight_bytes = 0;
     std::uint32_t inline_max_us = 250;  ///< a model whose p99 run is shorter may run on a network thread
     std::size_t offload_bytes = std::size_t{64} << 10;  ///< longer JSON is parsed and printed by workers
+    std::chrono::milliseconds handshake_timeout{10'000};
     std::chrono::milliseconds header_timeout{10'000};
     std::chrono::milliseconds body_progress_timeout{30'000};
     std::chrono::milliseconds idle_timeout{75'000};

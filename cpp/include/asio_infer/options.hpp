@@ -26,6 +26,14 @@ struct queue_options {
     double timeout_s = 0;          ///< longest wait; 0 is none
 };
 
+/// TLS for the server's port: paths of PEM files.
+struct tls_options {
+    std::string certificate;  ///< the server's certificate and those that lead to its root
+    std::string key;          ///< its private key, without a passphrase
+    std::string client_ca;    ///< if given, clients must have a certificate that one of these has signed
+    bool reload = true;       ///< look for changed files when connections come
+};
+
 /// Everything about a model that is not its bytes.
 struct model_options {
     std::string name;

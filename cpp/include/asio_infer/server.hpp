@@ -17,6 +17,8 @@ namespace asio_infer {
 struct server_options {
     std::string host = "127.0.0.1";  ///< an address or a name; "" or "::" for all
     std::uint16_t port = 8000;       ///< 0 takes a free one
+    std::string unix_path;           ///< a Unix-domain socket beside the port, without TLS; "" for none
+    std::optional<tls_options> tls;
     std::uint32_t io_threads = 0;    ///< 0: half of the cores that the process may use, at least 1
     asio_infer::limits limits;
     runtime_options runtime;

@@ -85,6 +85,7 @@ struct server_stats {
     std::atomic<std::uint64_t> connections_accepted{0};
     std::atomic<std::int64_t> connections_open{0};
     std::atomic<std::uint64_t> connections_refused{0};  ///< over the limit
+    std::atomic<std::uint64_t> tls_failures{0};         ///< handshakes
     std::atomic<std::uint64_t> requests{0};
     std::array<std::atomic<std::uint64_t>, 6> responses{};         ///< by status class; [0] is unused
     std::array<std::atomic<std::uint64_t>, errc_count> refused{};  ///< requests that failed before a model was found

@@ -20,7 +20,8 @@ public:
     /// There is something to send, or the session wants to read again. From inside the session: acted on when the call
     /// into it returns.
     virtual void session_changed() noexcept = 0;
-    /// `next` takes the session's place when the call into the session returns. Only from inside received().
+    /// `next` takes the session's place when the call into the session returns. Only from inside received()
+    /// and deadline_passed().
     virtual void become(std::unique_ptr<session> next) noexcept = 0;
 
 protected:

@@ -4,6 +4,7 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/error.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <new>
 #include <utility>
@@ -64,7 +65,7 @@ connection::connection(socket_type socket, task_executor& home, session_factory&
 connection::awaitable<void> connection::run() {
     error_code ignored;
     socket_.non_blocking(true, ignored);
-    socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
+    socket_.set_option(asio::ip::tcp::no_delay(true), ignored);  // an error on a Unix-domain socket
     try {
         co_await read_until_over();
     } catch (const std::bad_alloc&) {

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/intrusive/list_hook.hpp>
 #include <memory>
@@ -21,12 +21,12 @@ protected:
     ~busy_observer() = default;
 };
 
-/// One TCP connection: the I/O around a protocol session. Lives on one io_context thread, inside the coroutine that
+/// One connection, over TCP or a Unix-domain socket: the I/O around a protocol session. Lives on one io_context thread, inside the coroutine that
 /// runs it; nothing else owns it, and no other thread touches it.
 class connection final : private session_host, public boost::intrusive::list_base_hook<> {
 public:
     using executor = boost::asio::io_context::executor_type;
-    using socket_type = boost::asio::basic_stream_socket<boost::asio::ip::tcp, executor>;
+    using socket_type = boost::asio::basic_stream_socket<boost::asio::generic::stream_protocol, executor>;
     template <class T>
     using awaitable = boost::asio::awaitable<T, executor>;
 

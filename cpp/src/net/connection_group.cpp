@@ -11,17 +11,16 @@ namespace {
 constexpr std::chrono::milliseconds sweep_interval{200};
 }
 
-connection_group::connection_group(boost::asio::io_context& context, task_executor& home, session_factory& sessions,
-                                   server_stats& stats)
-    : home_(home), sessions_(sessions), stats_(stats), sweep_timer_(context.get_executor()), context_(context) {}
+connection_group::connection_group(boost::asio::io_context& context, task_executor& home, server_stats& stats)
+    : home_(home), stats_(stats), sweep_timer_(context.get_executor()), context_(context) {}
 
-void connection_group::add(connection::socket_type socket) {
-    boost::asio::co_spawn(context_.get_executor(), serve(std::move(socket)), boost::asio::detached);
+void connection_group::add(connection::socket_type socket, session_factory& sessions) {
+    boost::asio::co_spawn(context_.get_executor(), serve(std::move(socket), sessions), boost::asio::detached);
 }
 
-connection::awaitable<void> connection_group::serve(connection::socket_type socket) {
+connection::awaitable<void> connection_group::serve(connection::socket_type socket, session_factory& sessions) {
     try {
-        connection serving(std::move(socket), home_, sessions_, *this);
+        connection serving(std::move(socket), home_, sessions, *this);
         sweep();
         open_.push_back(serving);
         if (draining_)

@@ -16,10 +16,10 @@ namespace asio_infer {
 /// call for each request) and drains them together. All members on that thread.
 class connection_group final : private busy_observer {
 public:
-    connection_group(boost::asio::io_context& context, task_executor& home, session_factory& sessions,
-                     server_stats& stats);
+    connection_group(boost::asio::io_context& context, task_executor& home, server_stats& stats);
 
-    void add(connection::socket_type socket);
+    /// `sessions` outlives the group.
+    void add(connection::socket_type socket, session_factory& sessions);
     /// Every connection answers what it has received, and one request at the most after that. `on_quiet` is called
     /// once, when no request is under way.
     void retire(std::function<void()> on_quiet);
@@ -28,14 +28,13 @@ public:
     void abort_all() noexcept;
 
 private:
-    connection::awaitable<void> serve(connection::socket_type socket);
+    connection::awaitable<void> serve(connection::socket_type socket, session_factory& sessions);
     void sweep();
     void removed();
     void busy_changed(bool busy) noexcept override;
     void report_quiet() noexcept;
 
     task_executor& home_;
-    session_factory& sessions_;
     server_stats& stats_;
     boost::asio::basic_waitable_timer<clock, boost::asio::wait_traits<clock>, connection::executor> sweep_timer_;
     boost::asio::io_context& context_;

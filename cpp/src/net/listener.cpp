@@ -1,11 +1,9 @@
 #include "net/listener.hpp"
 
 #include <algorithm>
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/ip/v6_only.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
 #include "net/close_on_exec.hpp"
@@ -17,10 +15,6 @@ using asio::ip::tcp;
 using boost::system::error_code;
 
 namespace {
-
-constexpr asio::as_tuple_t<asio::use_awaitable_t<connection::executor>> in_coroutine;
-constexpr std::chrono::milliseconds accept_pause{100};  ///< after a failure such as no free descriptor
-constexpr std::chrono::seconds report_interval{5};
 
 std::vector<tcp::endpoint> resolve(asio::io_context& context, const std::string& host, std::uint16_t port) {
     if (host.empty()) return {tcp::endpoint(tcp::v6(), port), tcp::endpoint(tcp::v4(), port)};
@@ -49,10 +43,6 @@ bool lacks_address(const error_code& ec) noexcept {
 }
 
 }  // namespace
-
-listener::listener(asio::io_context& context, std::vector<target> targets, const limits& bounds, server_stats& stats,
-                   log_sink& log)
-    : context_(context), targets_(std::move(targets)), bounds_(bounds), stats_(stats), log_(log) {}
 
 std::uint16_t listener::open(const std::string& host, std::uint16_t port) {
     const std::vector<tcp::endpoint> endpoints = resolve(context_, host, port);
@@ -103,50 +93,14 @@ bool listener::loopback_only() const {
                        [](const acceptor& each) { return each.local_endpoint().address().is_loopback(); });
 }
 
-void listener::start() {
-    for (acceptor& each : acceptors_) asio::co_spawn(context_.get_executor(), accept_from(each), asio::detached);
+void listener::start(acceptance& connections, session_factory& sessions) {
+    for (acceptor& each : acceptors_)
+        asio::co_spawn(context_.get_executor(), connections.from(each, sessions), asio::detached);
 }
 
 void listener::close() noexcept {
     error_code ignored;
     for (acceptor& each : acceptors_) each.close(ignored);
-}
-
-connection::awaitable<void> listener::accept_from(acceptor& source) {
-    asio::basic_waitable_timer<clock, asio::wait_traits<clock>, connection::executor> pause(context_.get_executor());
-    for (;;) {
-        target& where = targets_[next_target_++ % targets_.size()];
-        connection::socket_type socket(where.context->get_executor());
-        const auto [ec] = co_await source.async_accept(socket, in_coroutine);
-        if (!source.is_open()) co_return;
-        if (!ec) {
-            accepted(std::move(socket), where);
-            continue;
-        }
-        report_failure(ec);
-        pause.expires_after(accept_pause);
-        co_await pause.async_wait(in_coroutine);
-        if (!source.is_open()) co_return;
-    }
-}
-
-void listener::accepted(connection::socket_type socket, target& where) {
-    stats_.connections_accepted.fetch_add(1, std::memory_order_relaxed);
-    if (stats_.connections_open.load(std::memory_order_relaxed) >= static_cast<std::int64_t>(bounds_.max_connections)) {
-        stats_.connections_refused.fetch_add(1, std::memory_order_relaxed);
-        return;  // closes it
-    }
-    stats_.connections_open.fetch_add(1, std::memory_order_relaxed);
-    close_on_exec(socket.native_handle());
-    where.take(std::move(socket));
-}
-
-void listener::report_failure(const error_code& ec) {
-    const time_point now = clock::now();
-    if (now - last_report_ < report_interval) return;
-    last_report_ = now;
-    const std::string reason = ec.message();
-    log_.write(log_level::error, "cannot accept connections", {{"reason", reason}});
 }
 
 }  // namespace asio_infer

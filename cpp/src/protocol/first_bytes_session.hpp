@@ -19,7 +19,7 @@ public:
     std::size_t to_send(std::span<std::span<const std::byte>>) noexcept override { return 0; }
     void sent(std::size_t, time_point) noexcept override {}
     time_point deadline() const noexcept override { return deadline_; }
-    void deadline_passed(time_point) noexcept override { over_ = true; }
+    void deadline_passed(time_point now) noexcept override;
     void retire(time_point now) noexcept override;
     void drain(time_point) noexcept override { over_ = true; }
     bool send_side_over() const noexcept override { return false; }
@@ -27,12 +27,13 @@ public:
     bool quiet() const noexcept override { return true; }
 
 private:
-    void give_way(std::unique_ptr<session> next, time_point now);
+    void give_way(std::unique_ptr<session> next);
 
     const session_context& context_;
     session_host& host_;
     std::vector<std::byte> in_;
     std::size_t size_ = 0;
+    time_point began_{};  ///< when the first byte came
     time_point deadline_;
     bool retiring_ = false;
     bool over_ = false;

@@ -5,21 +5,23 @@
 
 namespace asio_infer {
 
-network::network(unsigned threads, session_factory& sessions, const limits& bounds, server_stats& stats, log_sink& log)
+network::network(unsigned threads, const limits& bounds, server_stats& stats, log_sink& log)
     : members_([&] {
           std::vector<std::unique_ptr<member>> made;
-          for (unsigned i = 0; i < threads; ++i) made.push_back(std::make_unique<member>(sessions, stats));
+          for (unsigned i = 0; i < threads; ++i) made.push_back(std::make_unique<member>(stats));
           return made;
       }()),
-      listener_(members_.front()->thread.context(), targets(), bounds, stats, log) {}
+      acceptance_(targets(), bounds, stats, log),
+      listener_(members_.front()->thread.context()),
+      unix_listener_(members_.front()->thread.context()) {}
 
-std::vector<listener::target> network::targets() {
-    std::vector<listener::target> list;
+std::vector<acceptance::target> network::targets() {
+    std::vector<acceptance::target> list;
     for (const auto& each : members_) {
         member* const m = each.get();
-        list.push_back({&m->thread.context(), [m](connection::socket_type socket) {
-                            boost::asio::post(m->thread.context(), [m, moved = std::move(socket)]() mutable {
-                                m->group.add(std::move(moved));
+        list.push_back({&m->thread.context(), [m](connection::socket_type socket, session_factory& sessions) {
+                            boost::asio::post(m->thread.context(), [m, &sessions, moved = std::move(socket)]() mutable {
+                                m->group.add(std::move(moved), sessions);
                             });
                         }});
     }
@@ -30,17 +32,22 @@ network::~network() {
     for (const auto& each : members_) each->thread.context().stop();
     for (const auto& each : members_) each->thread.join();
     listener_.close();
+    unix_listener_.close();
 }
 
-void network::start() {
+void network::start(session_factory& sessions, session_factory& local) {
     for (const auto& each : members_) each->thread.start();
-    boost::asio::post(members_.front()->thread.context(), [this] { listener_.start(); });
+    boost::asio::post(members_.front()->thread.context(), [this, &sessions, &local] {
+        listener_.start(acceptance_, sessions);
+        unix_listener_.start(acceptance_, local);
+    });
 }
 
 void network::retire() {
     // Posted from the thread that accepts, so that every connection has reached its group before the group retires.
     boost::asio::post(members_.front()->thread.context(), [this] {
         listener_.close();
+        unix_listener_.close();
         for (const auto& each : members_)
             boost::asio::post(each->thread.context(),
                               [this, m = each.get()] { m->group.retire([this] { count(quiet_); }); });

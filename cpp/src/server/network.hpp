@@ -12,7 +12,9 @@
 #include "core/model_stats.hpp"
 #include "core/session.hpp"
 #include "net/connection_group.hpp"
+#include "net/acceptance.hpp"
 #include "net/listener.hpp"
+#include "net/unix_listener.hpp"
 #include "runtime/io_thread.hpp"
 
 namespace asio_infer {
@@ -21,14 +23,17 @@ namespace asio_infer {
 /// when it has stopped.
 class network {
 public:
-    network(unsigned threads, session_factory& sessions, const limits& bounds, server_stats& stats, log_sink& log);
+    network(unsigned threads, const limits& bounds, server_stats& stats, log_sink& log);
     /// Precondition: not started, or drained: requests that are under way refer to their connections.
     ~network();
 
     /// Binds; throws as listener::open does. Nothing is accepted before start().
     std::uint16_t open(const std::string& host, std::uint16_t port) { return listener_.open(host, port); }
+    /// As unix_listener::open.
+    void open_unix(const std::string& path) { unix_listener_.open(path); }
     bool loopback_only() const { return listener_.loopback_only(); }
-    void start();
+    /// `sessions` for the connections to the port, `local` for those to the Unix-domain socket.
+    void start(session_factory& sessions, session_factory& local);
 
     /// Stops accepting; connections answer what they have received, and one more request each. Once. Returns at once.
     void retire();
@@ -43,17 +48,20 @@ public:
 
 private:
     struct member {
-        member(session_factory& sessions, server_stats& stats) : group(thread.context(), thread, sessions, stats) {}
+        explicit member(server_stats& stats) : group(thread.context(), thread, stats) {}
         io_thread thread;
         connection_group group;  ///< on `thread`
     };
 
-    std::vector<listener::target> targets();
+    std::vector<acceptance::target> targets();
     void count(std::size_t& counter);
     bool wait_for_all(const std::size_t& counter, time_point until);
 
     std::vector<std::unique_ptr<member>> members_;
-    listener listener_;  ///< on the first member's thread
+    // On the first member's thread:
+    acceptance acceptance_;
+    listener listener_;
+    unix_listener unix_listener_;
 
     std::mutex mutex_;  ///< guards the counters
     std::condition_variable changed_;

@@ -11,6 +11,7 @@
 #include "metrics/process_info.hpp"
 #include "models/registry.hpp"
 #include "protocol/protocol_table.hpp"
+#include "protocol/tls/tls_session.hpp"
 #include "request/bind.hpp"
 #include "request/router.hpp"
 #include "response/compress.hpp"
@@ -64,7 +65,15 @@ public:
                                   .compress_binary = options.compress_binary,
                                   .metrics_text = [this] { return metrics_text(); },
                                   .compress = &compress_for}),
-          sessions({requests, options.limits, budget, stats}) {}
+          local_sessions({requests, options.limits, budget, stats}) {
+        if (options.tls)
+            tls_sessions.emplace(session_context{requests, options.limits, budget, stats}, *options.tls, *log);
+    }
+
+    session_factory& port_sessions() noexcept {
+        if (tls_sessions) return *tls_sessions;
+        return local_sessions;
+    }
 
     /// A ring may be a model's last owner and leaves the model's end to the workers; their ends destroy alarms.
     ~impl() { timers.stop(); }
@@ -136,7 +145,8 @@ public:
     json_encoder json;
     protobuf_encoder protobuf;
     router requests;
-    plain_session_factory sessions;
+    plain_session_factory local_sessions;
+    std::optional<tls::tls_session_factory> tls_sessions;  ///< for the port, if it speaks TLS
 
     std::mutex retired_mutex;
     std::vector<std::weak_ptr<served_model>> retired;  ///< models that were replaced or unregistered
@@ -239,8 +249,9 @@ void server::start() {
     impl& s = *impl_;
     const std::lock_guard lock(s.lifecycle);
     if (s.net) throw exception(errc::invalid_request, "the server is running already");
-    auto net = std::make_unique<network>(s.options.io_threads, s.sessions, s.options.limits, s.stats, *s.log);
+    auto net = std::make_unique<network>(s.options.io_threads, s.options.limits, s.stats, *s.log);
     s.port = net->open(s.options.host, s.options.port);
+    if (!s.options.unix_path.empty()) net->open_unix(s.options.unix_path);
     s.forced = false;
     s.drain_until = no_deadline.time_since_epoch().count();
     for (const model_ptr& each : s.models.all()) each->open();
@@ -248,10 +259,12 @@ void server::start() {
     for (const model_ptr& each : s.models.all()) each->open();  // one that was registered meanwhile
     s.net = std::move(net);
     s.models.set_stopping(false);
-    s.net->start();
+    s.net->start(s.port_sessions(), s.local_sessions);
     s.models.set_ready(true);
     const std::string address = url();
     s.log->write(log_level::info, "listening", {{"url", std::string_view(address)}});
+    if (!s.options.unix_path.empty())
+        s.log->write(log_level::info, "listening", {{"unix", std::string_view(s.options.unix_path)}});
     if (!s.net->loopback_only())
         s.log->write(log_level::warning, "other machines can reach this server, and it asks nobody who they are",
                      {{"host", std::string_view(s.options.host)}});
@@ -301,7 +314,7 @@ std::uint16_t server::port() const noexcept { return impl_->port; }
 std::string server::url() const {
     const std::string host = impl_->options.host.empty() ? "0.0.0.0" : impl_->options.host;
     const bool v6 = host.find(':') != std::string::npos;
-    return "http://" + (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port());
+    return std::string(impl_->options.tls ? "https://" : "http://") + (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port());
 }
 
 // Reports

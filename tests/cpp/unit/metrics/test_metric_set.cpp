@@ -102,6 +102,7 @@ TEST_CASE("the catalogue: names and types that dashboards rely on") {
         {"asio_infer_http_refused_total", metric_type::counter},
         {"asio_infer_connections_open", metric_type::gauge},
         {"asio_infer_connections_accepted_total", metric_type::counter},
+        {"asio_infer_tls_handshake_failures_total", metric_type::counter},
         {"asio_infer_connections_refused_total", metric_type::counter},
         {"asio_infer_received_bytes_total", metric_type::counter},
         {"asio_infer_sent_bytes_total", metric_type::counter},

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cstring>
 #include <deque>
@@ -74,8 +75,10 @@ struct fake_handler final : request_handler {
         return {};
     }
     std::size_t tensor_start(const request_message& header, std::string_view) const noexcept override {
-        return static_cast<std::size_t>(
-            std::atoi(std::string(header.headers[header::inference_header_content_length]).c_str()));
+        const std::string_view text = header.headers[header::inference_header_content_length];
+        std::size_t at = 0;
+        std::from_chars(text.data(), text.data() + text.size(), at);
+        return at <= std::size_t{64} << 20 ? at : 0;
     }
     void handle(exchange& x) noexcept override {
         seen.push_back(seen_request::of(x));
