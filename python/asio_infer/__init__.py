@@ -15,6 +15,7 @@ import atexit
 import os
 
 from asio_infer import _core
+from asio_infer.auth import Auth, Key
 from asio_infer.errors import (
     AlreadyExists,
     AsioInferError,
@@ -43,6 +44,7 @@ __all__ = [
     "AUTO",
     "AlreadyExists",
     "AsioInferError",
+    "Auth",
     "BadUpstream",
     "Batching",
     "Cancelled",
@@ -50,6 +52,7 @@ __all__ = [
     "Identity",
     "InternalError",
     "InvalidRequest",
+    "Key",
     "Limits",
     "Log",
     "Model",

@@ -56,9 +56,24 @@ class TlsOptions:
     reload: bool
     def __init__(self) -> None: ...
 
+class KeyOptions:
+    name: str
+    sha256: str
+    read: bool
+    infer: bool
+    control: bool
+    models: Sequence[str]
+    def __init__(self) -> None: ...
+
+class AuthOptions:
+    keys: Sequence[KeyOptions]
+    public_liveness: bool
+    def __init__(self) -> None: ...
+
 class ServerOptions:
     host: str
     port: int
+    auth: AuthOptions | None
     unix_path: str
     tls: TlsOptions | None
     io_threads: int

@@ -14,6 +14,7 @@ from asio_infer.options import LOG_FORMATS, LOG_LEVELS
 
 if TYPE_CHECKING:
     from asio_infer import _core
+    from asio_infer.auth import Auth
     from asio_infer.config import Config, ModelConfig
     from asio_infer.model import ModelInfo, Tensor
     from asio_infer.options import Tls
@@ -29,6 +30,8 @@ examples:
       serve two models under names of their own
   asio-infer inspect resnet50.onnx
       show what a model takes and gives, and whether its requests can share a run
+  asio-infer key --name ci --file keys.toml
+      make a key for a server that is started with --auth-file keys.toml
 """
 
 _SERVE_EXAMPLES: Final = """\
@@ -60,6 +63,14 @@ _INSPECT_EXAMPLES: Final = """\
 examples:
   asio-infer inspect resnet50.onnx
   asio-infer inspect resnet50.onnx --json
+"""
+
+
+_KEY_EXAMPLES: Final = """\
+examples:
+  asio-infer key --name ci --file keys.toml
+  asio-infer serve resnet50.onnx --auth-file keys.toml
+  curl -H "Authorization: Bearer TOKEN" http://127.0.0.1:8000/v2
 """
 
 
@@ -105,6 +116,17 @@ def _make_parser() -> _Parser:
     )
     inspect.add_argument("model", metavar="MODEL.onnx", help="the model's file")
     inspect.add_argument("--json", action="store_true", help="print JSON")
+    key = commands.add_parser(
+        "key",
+        help="make a key for a server that asks for one",
+        description="Make a key. Its token is printed once, and is not kept: give it to the caller.",
+        epilog=_KEY_EXAMPLES,
+        formatter_class=raw,
+    )
+    key.add_argument("--name", default="", help="what the log calls the caller")
+    key.add_argument("--scopes", default="read,infer", metavar="A,B", help="of read, infer, control (read,infer)")
+    key.add_argument("--models", metavar="A,B", help='patterns of the models it may use, such as "resnet*" (all)')
+    key.add_argument("--file", metavar="FILE", help="add it to this file of keys, which is made if it is missing")
     return parser
 
 
@@ -119,6 +141,8 @@ def _add_serve_arguments(serve: argparse.ArgumentParser) -> None:
     network.add_argument("--tls-certificate", metavar="FILE", help="speak TLS with this certificate (PEM)")
     network.add_argument("--tls-key", metavar="FILE", help="its private key (PEM)")
     network.add_argument("--tls-client-ca", metavar="FILE", help="let in clients only whose certificate these signed")
+    network.add_argument("--auth-file", metavar="FILE", help="ask for a key of this file (see asio-infer key --help)")
+    network.add_argument("--public-liveness", action="store_true", help="tell without a key that the server lives")
     network.add_argument("--io-threads", type=_number(1, 1024), metavar="N", help="network threads")
     network.add_argument("--max-body-bytes", type=_number(1, 2**40), metavar="N", help="largest request body")
     models = serve.add_argument_group("models (all of them)")
@@ -168,6 +192,8 @@ def _server_arguments(arguments: argparse.Namespace, config: Config) -> dict[str
         server["limits"] = replace(server.get("limits", Limits()), max_body_bytes=arguments.max_body_bytes)
     if (tls := _tls_argument(arguments)) is not None:
         server["tls"] = tls
+    if (auth := _auth_argument(arguments)) is not None:
+        server["auth"] = auth
     log = server.get("log", Log())
     log = Log(format=log) if isinstance(log, str) else log  # type: ignore[arg-type]  # checked by Log
     given = {"level": arguments.log_level, "format": arguments.log_format, "access": arguments.access_log}
@@ -184,6 +210,14 @@ def _tls_argument(arguments: argparse.Namespace) -> Tls | None:
     if arguments.tls_certificate is None or arguments.tls_key is None:
         raise _UsageError("TLS needs both --tls-certificate and --tls-key")
     return Tls(*files)
+
+
+def _auth_argument(arguments: argparse.Namespace) -> Auth | None:
+    from asio_infer.auth import Auth
+
+    if arguments.auth_file is None:
+        return None
+    return Auth(file=arguments.auth_file, public_liveness=arguments.public_liveness)
 
 
 def _check_twice(models: Sequence[ModelConfig]) -> None:
@@ -286,6 +320,29 @@ def _describe(tensor: Tensor) -> str:
     return f"{tensor.datatype:<6}  [{sizes}]{'  (optional)' if tensor.optional else ''}"
 
 
+# ---- key
+
+
+def _key(arguments: argparse.Namespace) -> int:
+    from asio_infer.auth import Key, append_key, new_token, to_toml
+
+    def listed(text: str) -> list[str]:
+        return [entry.strip() for entry in text.split(",") if entry.strip()]
+
+    token = new_token()
+    models = None if arguments.models is None else listed(arguments.models)
+    try:
+        key = Key(arguments.name, token, scopes=listed(arguments.scopes), models=models)
+        if arguments.file is not None:
+            append_key(arguments.file, key)
+    except InvalidRequest as error:
+        raise _UsageError(str(error)) from None
+    print(token)
+    if arguments.file is None:
+        print(f"\n# for the server's file of keys:\n{to_toml(key)}", end="")
+    return 0
+
+
 # ---- main
 
 
@@ -299,8 +356,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         arguments = _make_parser().parse_args(argv)
         if arguments.command is None:
-            raise _UsageError("a command is missing: serve or inspect (see asio-infer --help)")
-        return _serve(arguments) if arguments.command == "serve" else _inspect(arguments)
+            raise _UsageError("a command is missing: serve, inspect or key (see asio-infer --help)")
+        return {"serve": _serve, "inspect": _inspect, "key": _key}[arguments.command](arguments)
     except _UsageError as error:
         return _fail(2, error)
     except (AsioInferError, ImportError, OSError, TypeError) as error:

@@ -10,6 +10,8 @@ format = "json"
 [server.tls]                # Tls(...); paths are relative to the configuration's folder
 certificate = "server.pem"
 key = "server.key"
+[server.auth]               # Auth(...)
+file = "keys.toml"
 
 [[model]]                   # Server.register(...), once for each model
 name = "resnet"             # the file's stem, if left out
@@ -31,12 +33,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from asio_infer._model_options import make_model_options
+from asio_infer.auth import Auth
 from asio_infer.errors import InvalidRequest
 from asio_infer.options import AUTO, Batching, Identity, Limits, Log, Queue, Tls
 
 Place = tuple[str | int, ...]
 
-_SERVER_KEYS: Final = frozenset({"host", "port", "io_threads", "intra_op_threads", "compress_binary", "limits", "log", "tls", "unix"})
+_SERVER_KEYS: Final = frozenset({"auth", "host", "port", "io_threads", "intra_op_threads", "compress_binary", "limits", "log", "tls", "unix"})
 _MODEL_KEYS: Final = frozenset(
     {
         "name",
@@ -130,11 +133,25 @@ class _Reader:
             arguments["limits"] = self._make(Limits, table["limits"], ("server", "limits"))
         if "tls" in table:
             arguments["tls"] = self._make(Tls, self._tls_paths(table["tls"]), ("server", "tls"))
+        if "auth" in table:
+            arguments["auth"] = self._auth(table["auth"], ("server", "auth"))
         if "unix" in table:
             arguments["unix"] = str(self._folder / self._text(table["unix"], ("server", "unix")))
         if isinstance(table.get("log"), dict):
             arguments["log"] = self._make(Log, table["log"], ("server", "log"))
         return arguments
+
+    def _auth(self, value: object, place: Place) -> Auth:
+        """Keys are not written here, where more people look: `file` names a file of them."""
+        table = self._table(value, place)
+        self._check_keys(table, {"file", "public_liveness"}, place)
+        given = dict(table)
+        if "file" in given:
+            given["file"] = self._folder / self._text(given["file"], (*place, "file"))
+        try:
+            return Auth(**given)
+        except (TypeError, InvalidRequest) as error:
+            raise self._error(self._named(place, table, str(error)), str(error)) from None
 
     def _tls_paths(self, value: object) -> object:
         """As it is, with paths relative to this file made whole."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from asio_infer import _core, _signals
 from asio_infer._model_options import make_model_options
+from asio_infer.auth import SCOPES, Auth, Key
 from asio_infer.errors import Unavailable
 from asio_infer.model import Model, ModelInfo
 from asio_infer.options import AUTO, Auto, Batching, Identity, Limits, Log, Queue, Tls, check_int, check_seconds
@@ -39,13 +40,14 @@ class Server:
     made it: in the child of a fork each use raises `Unavailable`.
 
     Args:
-        host: The address or name to listen on; "" or "::" for all. Others than the loopback's log a warning, since
-            there is no authentication.
+        host: The address or name to listen on; "" or "::" for all. Others than the loopback's log a warning
+            unless `auth` and `tls` are given.
         port: The TCP port; 0 takes a free one, see `port`.
         io_threads: Network threads; None for half of the cores that the process may use, at least 1.
         limits: Bounds on sizes, counts and times.
         tls: The port speaks TLS; connections without it are refused.
         unix: Path of a Unix-domain socket to listen on beside the port. Only this user may connect, so it has no TLS.
+        auth: Every request needs one of these keys; None asks nobody. Calls in process need none.
         log: What is logged, or a format as in `Log`; None for level "info" as text on stderr.
         intra_op_threads: Threads of the one pool in which ONNX Runtime computes for all models; None for the cores
             that the process may use. The first ONNX model of the process decides.
@@ -65,6 +67,7 @@ class Server:
         limits: Limits | None = None,
         tls: Tls | None = None,
         unix: str | os.PathLike[str] | None = None,
+        auth: Auth | None = None,
         log: Log | str | None = None,
         intra_op_threads: int | None = None,
         compress_binary: bool = False,
@@ -76,6 +79,7 @@ class Server:
         options.io_threads = 0 if io_threads is None else check_int("io_threads", io_threads, 1, 1024)
         options.limits = _core_limits(limits)
         options.tls = _core_tls(tls)
+        options.auth = _core_auth(auth)
         options.unix_path = "" if unix is None else _as_text("unix", os.fspath(unix))
         options.access_log = log.access
         options.compress_binary = bool(compress_binary)
@@ -415,6 +419,26 @@ def _log_sink(log: Log) -> _core.LogSink:
     if log.format == "logging":
         return _core.make_python_log(level)
     return _core.make_stderr_log(level, log.format == "json")
+
+
+def _core_auth(auth: Auth | None) -> _core.AuthOptions | None:
+    if auth is None:
+        return None
+    if not isinstance(auth, Auth):
+        raise TypeError(f"auth must be an Auth, not {auth!r}")
+    core = _core.AuthOptions()
+    core.keys = [_core_key(key) for key in auth.keys]
+    core.public_liveness = auth.public_liveness
+    return core
+
+
+def _core_key(key: Key) -> _core.KeyOptions:
+    core = _core.KeyOptions()
+    core.name = key.name
+    core.sha256 = key.sha256
+    core.read, core.infer, core.control = (scope in key.scopes for scope in SCOPES)
+    core.models = list(key.models or ())
+    return core
 
 
 def _core_tls(tls: Tls | None) -> _core.TlsOptions | None:

@@ -34,6 +34,22 @@ struct tls_options {
     bool reload = true;       ///< look for changed files when connections come
 };
 
+/// A caller that the server knows by a token, of which it knows the hash only.
+struct key_options {
+    std::string name;    ///< for the log
+    std::string sha256;  ///< of the token, as 64 hexadecimal digits
+    bool read = false;
+    bool infer = false;
+    bool control = false;
+    std::vector<std::string> models;  ///< patterns ("*", "?") of the models it may use; empty: all
+};
+
+/// Who may use the server.
+struct auth_options {
+    std::vector<key_options> keys;
+    bool public_liveness = false;  ///< whether the server lives is told to everybody
+};
+
 /// Everything about a model that is not its bytes.
 struct model_options {
     std::string name;

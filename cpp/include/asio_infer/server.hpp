@@ -19,6 +19,7 @@ struct server_options {
     std::uint16_t port = 8000;       ///< 0 takes a free one
     std::string unix_path;           ///< a Unix-domain socket beside the port, without TLS; "" for none
     std::optional<tls_options> tls;
+    std::optional<auth_options> auth;  ///< nothing: nobody is asked for a key
     std::uint32_t io_threads = 0;    ///< 0: half of the cores that the process may use, at least 1
     asio_infer::limits limits;
     runtime_options runtime;

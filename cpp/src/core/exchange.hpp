@@ -30,6 +30,7 @@ public:
     response_message response;
     time_point arrived{};                ///< when the request was complete
     time_point due = no_deadline;        ///< when the client gives up, if it says so beside the message (grpc-timeout)
+    std::string_view caller;             ///< the name of the key that it came with, for the log; lives with the server
     std::unique_ptr<operation> pending;  ///< owned here so that the client's leaving can reach it
 
     /// The thread of the connection, where complete() must be called.

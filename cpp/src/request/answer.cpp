@@ -19,7 +19,8 @@ void log_answer(const router_context& context, const exchange& x, std::string_vi
                        {"bytes", std::uint64_t{x.response.body_size()}},
                        {"ms", took.count()},
                        {"request_id", std::string_view(x.response.request_id)},
-                       {"model", model}});
+                       {"model", model},
+                       {"key", x.caller}});
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ result<void> check_body_type(const header_values& headers) {
 }
 
 progress begin(const route_call& call, model_ptr model) {
-    auto made = std::make_unique<infer_operation>(call.context, call.x, std::move(model));
+    auto made = std::make_unique<infer_operation>(call.context, call.x, std::move(model), call.who);
     infer_operation& inference = *made;
     call.x.pending = std::move(made);
     inference.start();

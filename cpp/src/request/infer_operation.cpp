@@ -19,10 +19,11 @@ namespace {
 constexpr std::size_t uncounted_bytes = 4096;  ///< less than a connection holds anyway
 }
 
-infer_operation::infer_operation(const router_context& context, exchange& x, model_ptr model)
+infer_operation::infer_operation(const router_context& context, exchange& x, model_ptr model, caller who)
     : context_(context),
       x_(x),
       model_(std::move(model)),
+      who_(who),
       decoded_(context.budget),
       call_(std::make_unique<infer_call>()) {
     call_->model = model_;
@@ -140,6 +141,7 @@ result<void> infer_operation::read_message() {
     if (read.has_error()) return read;
     const result<route_arguments> named = arguments_of(decoded.model, decoded.version);
     if (named.has_error()) return named.error();
+    if (const result<void> allowed = check_access(who_, scope::infer, named->model); allowed.has_error()) return allowed;
     result<model_ptr> found = context_.models.find(named->model, named->version);
     if (found.has_error()) return found.error();
     call_->model = model_ = std::move(*found);

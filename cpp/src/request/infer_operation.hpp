@@ -19,7 +19,7 @@ namespace asio_infer {
 class infer_operation final : public operation, public call_receiver, private task {
 public:
     /// `model`: null if the message names it. Throws std::bad_alloc.
-    infer_operation(const router_context& context, exchange& x, model_ptr model);
+    infer_operation(const router_context& context, exchange& x, model_ptr model, caller who);
 
     /// On home, once. The exchange, and this, may be gone when it returns.
     void start() noexcept;
@@ -50,6 +50,7 @@ private:
     const router_context& context_;
     exchange& x_;
     model_ptr model_;
+    const caller who_;
     byte_lease decoded_;   ///< for what the request holds beside its body as it came
     infer_call_ptr call_;  ///< null while the scheduler has it
     step next_ = step::decode;

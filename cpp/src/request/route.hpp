@@ -20,6 +20,7 @@ struct route_call {
     exchange& x;
     std::string_view model;  ///< decoded, a possible name of a model; "" on routes without one. Dies with the call.
     std::optional<std::int64_t> version;
+    caller who = nullptr;  ///< may do what the route needs, with this model
 };
 
 enum class progress {
@@ -53,12 +54,13 @@ struct route {
     std::array<std::string_view, request_path::max_segments> segments{};
     std::size_t size = 0;
     route_methods methods = route_methods::read;
+    scope needs = scope::read;
     route_handler handler = nullptr;
 };
 
 /// A row of the table from a pattern such as "/v2/models/{model}/ready".
-consteval route make_route(std::string_view pattern, route_methods methods, route_handler handler) {
-    route row{.methods = methods, .handler = handler};
+consteval route make_route(std::string_view pattern, route_methods methods, scope needs, route_handler handler) {
+    route row{.methods = methods, .needs = needs, .handler = handler};
     for (std::size_t begin = 1; begin < pattern.size();) {
         const std::size_t slash = pattern.find('/', begin);
         const std::size_t end = slash == std::string_view::npos ? pattern.size() : slash;

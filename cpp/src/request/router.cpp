@@ -27,6 +27,20 @@ const route* find_route(const request_path& path) noexcept {
     return nullptr;
 }
 
+/// Somebody without a key, where that is allowed.
+const api_key stranger{"", {}, static_cast<std::uint8_t>(scope::read), {}};
+
+bool asks_for_liveness(const request_message& request) {
+    if (request.form == payload::protobuf) {
+        const rpc* const found = find_rpc(request.target);
+        return found != nullptr && found->handler == &handlers::live;
+    }
+    request_path path;
+    if (path.parse(request.target).has_error()) return false;
+    const route* const found = find_route(path);
+    return found != nullptr && found->handler == &handlers::live && allows(found->methods, request.method);
+}
+
 progress describe_methods(std::string_view allow, response_message& response) noexcept {
     response.status = 204;
     response.content_type = {};
@@ -90,7 +104,19 @@ rpc_kind router::kind_of_rpc(std::string_view path) const noexcept {
     return found == nullptr ? rpc_kind::unknown : found->kind;
 }
 
-result<void> router::admit(const request_message&) const noexcept { return {}; }
+result<void> router::admit(const request_message& header) const noexcept {
+    const result<caller> known = authenticate(header);
+    if (known.has_error()) return known.error();
+    return {};
+}
+
+/// Every request passes here before anything else is looked at: what exists is told to those with a key only.
+result<caller> router::authenticate(const request_message& request) const {
+    if (context_.keys == nullptr) return caller{nullptr};
+    result<caller> known = context_.keys->authenticate(request.headers);
+    if (known.has_error() && context_.keys->public_liveness() && asks_for_liveness(request)) return &stranger;
+    return known;
+}
 
 std::size_t router::tensor_start(const request_message& header, std::string_view first_bytes) const noexcept {
     if (header.form == payload::protobuf) return first_raw_tensor(first_bytes);
@@ -101,8 +127,7 @@ std::size_t router::tensor_start(const request_message& header, std::string_view
 void router::handle(exchange& x) noexcept {
     context_.stats.requests.fetch_add(1, std::memory_order_relaxed);
     try {
-        const bool message = x.request.form == payload::protobuf;
-        if ((message ? dispatch_rpc(x) : dispatch(x)) == progress::pending) return;
+        if (authenticate_and_dispatch(x) == progress::pending) return;
         dress_answer(context_, x.request, x.response);
     } catch (const std::exception&) {
         set_out_of_memory(x.response);
@@ -110,7 +135,15 @@ void router::handle(exchange& x) noexcept {
     send_answer(context_, x, {});
 }
 
-progress router::dispatch(exchange& x) const {
+progress router::authenticate_and_dispatch(exchange& x) const {
+    const result<caller> who = authenticate(x.request);
+    x.caller = {};
+    if (who.has_error()) return fail(who.error(), x);
+    if (*who != nullptr) x.caller = (*who)->name;
+    return x.request.form == payload::protobuf ? dispatch_rpc(x, *who) : dispatch(x, *who);
+}
+
+progress router::dispatch(exchange& x, caller who) const {
     const bool wants_methods = x.request.method == verb::options;
     if (wants_methods && x.request.target == "*") return describe_methods(allow_of_server, x.response);
     request_path path;
@@ -124,13 +157,13 @@ progress router::dispatch(exchange& x) const {
     }
     const std::string_view allow = allow_text(found->methods);
     if (wants_methods) return describe_methods(allow, x.response);
-    if (allows(found->methods, x.request.method)) return run_route(*found, path, x);
+    if (allows(found->methods, x.request.method)) return run_route(*found, path, x, who);
     fail(wrong_method(x.request, allow), x);
     x.response.allow = allow;
     return progress::answered;
 }
 
-progress router::dispatch_rpc(exchange& x) const {
+progress router::dispatch_rpc(exchange& x, caller who) const {
     const rpc* const found = find_rpc(x.request.target);
     if (found == nullptr) return fail(no_such_method(x.request.target), x);
     const bool small = found->handler != &handlers::infer_message;
@@ -143,18 +176,23 @@ progress router::dispatch_rpc(exchange& x) const {
         if (named.has_error()) return fail(named.error(), x);
         arguments = *named;
     }
+    if (const result<void> allowed = check_access(who, found->needs, arguments.model); allowed.has_error())
+        return fail(allowed.error(), x);
     const result<progress> outcome =
-        found->handler({context_, context_.protobuf, x, arguments.model, arguments.version});
+        found->handler({context_, context_.protobuf, x, arguments.model, arguments.version, who});
     if (!outcome.has_error()) return *outcome;
     fail(outcome.error(), x);
     if (x.request.streamed && !small) context_.protobuf.stream_item({}, x.response);
     return progress::answered;
 }
 
-progress router::run_route(const route& found, const request_path& path, exchange& x) const {
+progress router::run_route(const route& found, const request_path& path, exchange& x, caller who) const {
     const result<route_arguments> arguments = arguments_of(found, path);
     if (arguments.has_error()) return fail(arguments.error(), x);
-    const result<progress> outcome = found.handler({context_, context_.json, x, arguments->model, arguments->version});
+    if (const result<void> allowed = check_access(who, found.needs, arguments->model); allowed.has_error())
+        return fail(allowed.error(), x);
+    const result<progress> outcome =
+        found.handler({context_, context_.json, x, arguments->model, arguments->version, who});
     return outcome.has_error() ? fail(outcome.error(), x) : *outcome;
 }
 

@@ -23,11 +23,13 @@ public:
     void refuse(const error& e, exchange& x) noexcept override;
 
 private:
+    result<caller> authenticate(const request_message& request) const;
+    progress authenticate_and_dispatch(exchange& x) const;
     /// The route's handler, or the answer that there is none.
-    progress dispatch(exchange& x) const;
+    progress dispatch(exchange& x, caller who) const;
     /// The gRPC method's handler, or the answer that there is none.
-    progress dispatch_rpc(exchange& x) const;
-    progress run_route(const route& found, const request_path& path, exchange& x) const;
+    progress dispatch_rpc(exchange& x, caller who) const;
+    progress run_route(const route& found, const request_path& path, exchange& x, caller who) const;
     progress fail(const error& e, exchange& x) const;
 
     const router_context context_;

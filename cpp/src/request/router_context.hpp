@@ -13,6 +13,7 @@
 #include "core/model_stats.hpp"
 #include "core/response_encoder.hpp"
 #include "core/served_model.hpp"
+#include "request/middleware/key_ring.hpp"
 
 namespace asio_infer {
 
@@ -24,6 +25,7 @@ struct router_context {
     task_executor& workers;  ///< for JSON, compression and encoding above limits.offload_bytes
     const asio_infer::limits& limits;
     byte_budget& budget;  ///< for what requests hold beyond their bodies
+    const key_ring* keys;  ///< null: nobody is asked for a key
     server_stats& stats;
     log_sink& log;
     bool access_log = false;       ///< one record at `info` for each answer

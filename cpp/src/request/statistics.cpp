@@ -12,8 +12,8 @@ constexpr std::size_t bytes_per_model = 2'048;
 
 result<progress> all_statistics(const route_call& call) {
     const std::size_t expected = call.context.models.all().size() * bytes_per_model;
-    return answer_by_size(call, expected, [](const router_context& context, const response_encoder& encoder, response_message& out) {
-        encoder.statistics(context.models.all(), out);
+    return answer_by_size(call, expected, [](const router_context& context, const response_encoder& encoder, caller who, response_message& out) {
+        encoder.statistics(visible_models(context, who), out);
     });
 }
 

@@ -1,9 +1,10 @@
 #include "request/handlers.hpp"
+#include "request/offloaded_answer.hpp"
 
 namespace asio_infer::handlers {
 
 result<progress> welcome(const route_call& call) {
-    call.encoder.welcome(call.context.models.all(), call.x.response);
+    call.encoder.welcome(visible_models(call.context, call.who), call.x.response);
     return progress::answered;
 }
 

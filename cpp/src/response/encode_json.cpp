@@ -94,6 +94,7 @@ void json_encoder::infer(const infer_call& call, response_message& out) const {
 void json_encoder::failure(const error& e, response_message& out) const {
     const status_row& row = status_of(e.code);
     out.status = row.http;
+    out.challenge = e.code == errc::unauthenticated;
     out.retry_after_s = row.retry_after ? std::max(e.retry_after_s, 1U) : 0;
     json_writer(out.text).open('{').key("error").text(e.message).close('}');
 }

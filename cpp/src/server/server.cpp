@@ -52,6 +52,7 @@ public:
           log(std::move(sink)),
           budget(options.limits.inflight_bytes),
           workers(usable_cores()),
+          keys(make_keys(options)),
           loader{{options.runtime, workers, *log}, timers, options.limits},
           requests(router_context{.models = models,
                                   .json = json,
@@ -59,6 +60,7 @@ public:
                                   .workers = workers,
                                   .limits = options.limits,
                                   .budget = budget,
+                                  .keys = keys ? &*keys : nullptr,
                                   .stats = stats,
                                   .log = *log,
                                   .access_log = options.access_log,
@@ -73,6 +75,11 @@ public:
     session_factory& port_sessions() noexcept {
         if (tls_sessions) return *tls_sessions;
         return local_sessions;
+    }
+
+    static std::optional<key_ring> make_keys(const server_options& given) {
+        if (!given.auth) return std::nullopt;
+        return key_ring(*given.auth);
     }
 
     /// A ring may be a model's last owner and leaves the model's end to the workers; their ends destroy alarms.
@@ -126,6 +133,14 @@ public:
 
     bool drain_is_over() const noexcept { return forced || clock::now().time_since_epoch().count() >= drain_until; }
 
+    void warn_of_open_port() const {
+        if (keys && options.tls) return;
+        log->write(log_level::warning,
+                   keys ? "other machines can reach this server, and keys cross the network in clear text: use TLS"
+                        : "other machines can reach this server, and it asks nobody who they are",
+                   {{"host", std::string_view(options.host)}});
+    }
+
     void close_models(const error& why, bool interrupt) {
         for (const model_ptr& each : all_models()) each->close(why, interrupt);
     }
@@ -140,6 +155,7 @@ public:
     byte_budget budget;
     timer_thread timers;
     worker_pool workers;
+    const std::optional<key_ring> keys;
     registry models;
     model_loader loader;
     json_encoder json;
@@ -241,7 +257,7 @@ void server::infer(infer_call_ptr call, const std::string& model, std::optional<
     (*found)->submit(std::move(call), nullptr, caller_waits);
 }
 
-void server::cancel(served_model& model, const call_receiver& caller) noexcept { model.cancel(caller); }
+void server::cancel(served_model& model, const call_receiver& receiver) noexcept { model.cancel(receiver); }
 
 // Lifecycle
 
@@ -265,9 +281,7 @@ void server::start() {
     s.log->write(log_level::info, "listening", {{"url", std::string_view(address)}});
     if (!s.options.unix_path.empty())
         s.log->write(log_level::info, "listening", {{"unix", std::string_view(s.options.unix_path)}});
-    if (!s.net->loopback_only())
-        s.log->write(log_level::warning, "other machines can reach this server, and it asks nobody who they are",
-                     {{"host", std::string_view(s.options.host)}});
+    if (!s.net->loopback_only()) s.warn_of_open_port();
 }
 
 void server::stop(std::chrono::milliseconds drain_limit) {

@@ -241,6 +241,7 @@ struct router_world {
                        .workers = workers,
                        .limits = limits,
                        .budget = budget,
+                       .keys = nullptr,
                        .stats = stats,
                        .log = log,
                        .access_log = access_log,
