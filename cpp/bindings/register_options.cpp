@@ -37,6 +37,7 @@ void register_limits(py::module_& m) {
         .def_readwrite("max_parameters", &limits::max_parameters)
         .def_readwrite("max_tensors", &limits::max_tensors)
         .def_readwrite("max_rank", &limits::max_rank)
+        .def_readwrite("max_shared_memory_regions", &limits::max_shared_memory_regions)
         .def_readwrite("inflight_bytes", &limits::inflight_bytes)
         .def_readwrite("min_bytes_per_s", &limits::min_bytes_per_s)
         .def_readwrite("inline_max_us", &limits::inline_max_us)
@@ -82,6 +83,7 @@ void register_server_options(py::module_& m) {
         .def_readwrite("io_threads", &server_options::io_threads)
         .def_readwrite("limits", &server_options::limits)
         .def_readwrite("runtime", &server_options::runtime)
+        .def_readwrite("client_shared_memory", &server_options::client_shared_memory)
         .def_readwrite("access_log", &server_options::access_log)
         .def_readwrite("compress_binary", &server_options::compress_binary);
 }

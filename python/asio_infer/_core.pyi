@@ -32,6 +32,7 @@ class Limits:
     max_parameters: int
     max_tensors: int
     max_rank: int
+    max_shared_memory_regions: int
     inflight_bytes: int
     min_bytes_per_s: int
     inline_max_us: int
@@ -79,6 +80,7 @@ class ServerOptions:
     io_threads: int
     limits: Limits
     runtime: RuntimeOptions
+    client_shared_memory: bool
     access_log: bool
     compress_binary: bool
     def __init__(self) -> None: ...

@@ -143,6 +143,12 @@ def _add_serve_arguments(serve: argparse.ArgumentParser) -> None:
     network.add_argument("--tls-client-ca", metavar="FILE", help="let in clients only whose certificate these signed")
     network.add_argument("--auth-file", metavar="FILE", help="ask for a key of this file (see asio-infer key --help)")
     network.add_argument("--public-liveness", action="store_true", help="tell without a key that the server lives")
+    network.add_argument(
+        "--allow-client-shared-memory",
+        action="store_true",
+        default=None,
+        help="let clients on this machine pass tensors in shared memory",
+    )
     network.add_argument("--io-threads", type=_number(1, 1024), metavar="N", help="network threads")
     network.add_argument("--max-body-bytes", type=_number(1, 2**40), metavar="N", help="largest request body")
     models = serve.add_argument_group("models (all of them)")
@@ -185,7 +191,7 @@ def _server_arguments(arguments: argparse.Namespace, config: Config) -> dict[str
     from asio_infer.options import Limits, Log
 
     server = dict(config.server)
-    for name in ("host", "port", "unix", "io_threads", "intra_op_threads"):
+    for name in ("host", "port", "unix", "io_threads", "intra_op_threads", "allow_client_shared_memory"):
         if (value := getattr(arguments, name)) is not None:
             server[name] = value
     if arguments.max_body_bytes is not None:

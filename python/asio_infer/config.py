@@ -7,11 +7,6 @@ port = 8000
 max_body_bytes = 1_000_000
 [server.log]                # Log(...)
 format = "json"
-[server.tls]                # Tls(...); paths are relative to the configuration's folder
-certificate = "server.pem"
-key = "server.key"
-[server.auth]               # Auth(...)
-file = "keys.toml"
 
 [[model]]                   # Server.register(...), once for each model
 name = "resnet"             # the file's stem, if left out
@@ -39,7 +34,7 @@ from asio_infer.options import AUTO, Batching, Identity, Limits, Log, Queue, Tls
 
 Place = tuple[str | int, ...]
 
-_SERVER_KEYS: Final = frozenset({"auth", "host", "port", "io_threads", "intra_op_threads", "compress_binary", "limits", "log", "tls", "unix"})
+_SERVER_KEYS: Final = frozenset({"allow_client_shared_memory", "auth", "host", "port", "io_threads", "intra_op_threads", "compress_binary", "limits", "log", "tls", "unix"})
 _MODEL_KEYS: Final = frozenset(
     {
         "name",

@@ -183,6 +183,7 @@ class Limits:
         max_parameters: Names in one "parameters" object.
         max_tensors: Inputs, or requested outputs, of one request.
         max_rank: Dimensions of one tensor.
+        max_shared_memory_regions: Regions of shared memory that clients may have registered.
         inflight_bytes: Bytes that all requests and responses together may hold; None for a quarter of the memory
             that the process may use.
         min_bytes_per_s: A body that arrives slower than this, or an answer that is read slower, is given up when the
@@ -209,6 +210,7 @@ class Limits:
     max_parameters: int = 256
     max_tensors: int = 1_024
     max_rank: int = 64
+    max_shared_memory_regions: int = 1_024
     inflight_bytes: int | None = None
     min_bytes_per_s: int = 1_024
     inline_max_us: int = 250

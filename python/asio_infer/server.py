@@ -51,6 +51,8 @@ class Server:
         log: What is logged, or a format as in `Log`; None for level "info" as text on stderr.
         intra_op_threads: Threads of the one pool in which ONNX Runtime computes for all models; None for the cores
             that the process may use. The first ONNX model of the process decides.
+        allow_client_shared_memory: Clients may register shared memory of this machine (the protocol's extension
+            "system_shared_memory"), which this server then reads and writes with its user's rights.
         compress_binary: Compress answers with binary tensors too, for clients that accept it.
 
     Raises:
@@ -70,6 +72,7 @@ class Server:
         auth: Auth | None = None,
         log: Log | str | None = None,
         intra_op_threads: int | None = None,
+        allow_client_shared_memory: bool = False,
         compress_binary: bool = False,
     ) -> None:
         log = _as_log(log)
@@ -82,6 +85,7 @@ class Server:
         options.auth = _core_auth(auth)
         options.unix_path = "" if unix is None else _as_text("unix", os.fspath(unix))
         options.access_log = log.access
+        options.client_shared_memory = bool(allow_client_shared_memory)
         options.compress_binary = bool(compress_binary)
         options.runtime.library_path = _library_path()
         if intra_op_threads is not None:

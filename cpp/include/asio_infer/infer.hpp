@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -22,10 +23,18 @@ inline constexpr time_point no_deadline = time_point::max();
 using parameter_value = std::variant<bool, std::int64_t, std::uint64_t, double, std::string>;
 using parameter_list = std::vector<std::pair<std::string, parameter_value>>;
 
+/// A part of a region of shared memory that a client has registered.
+struct shared_memory_ref {
+    std::string region;
+    std::uint64_t offset = 0;
+    std::uint64_t byte_size = 0;
+};
+
 struct named_tensor {
     std::string name;
     tensor value;
     parameter_list parameters;  ///< without those that describe the encoding (binary_data_size)
+    std::optional<shared_memory_ref> shared;  ///< where its bytes come from, if they were not in the request
 };
 
 struct requested_output {
@@ -33,6 +42,7 @@ struct requested_output {
     bool binary = false;               ///< answered as raw bytes behind the JSON
     std::uint32_t classification = 0;  ///< k > 0: the k highest as "value:index" strings
     parameter_list parameters;
+    std::optional<shared_memory_ref> shared;  ///< where its bytes go, if not into the answer
 };
 
 /// An inference as a client states it, whatever protocol it came by.
@@ -92,5 +102,11 @@ public:
     time_point run_started{};
     time_point run_ended{};
 };
+
+/// Where the call's output i (of call.outputs) goes, if that is shared memory.
+inline const shared_memory_ref* shared_output(const infer_call& call, std::size_t i) noexcept {
+    if (i >= call.request.outputs.size() || !call.request.outputs[i].shared) return nullptr;
+    return &*call.request.outputs[i].shared;
+}
 
 }  // namespace asio_infer

@@ -17,6 +17,7 @@ struct limits {
     std::size_t max_parameters = 256;                      ///< names in one "parameters" object
     std::size_t max_tensors = 1'024;                       ///< inputs or requested outputs in one request
     std::size_t max_rank = 64;
+    std::size_t max_shared_memory_regions = 1'024;  ///< each holds a descriptor
     /// Request and response bytes in flight over all connections; 0 takes a quarter of the memory that the process
     /// may use.
     std::size_t inflight_bytes = 0;

@@ -23,6 +23,7 @@ struct server_options {
     std::uint32_t io_threads = 0;    ///< 0: half of the cores that the process may use, at least 1
     asio_infer::limits limits;
     runtime_options runtime;
+    bool client_shared_memory = false;  ///< clients may have tensors read from, and written to, their shared memory
     bool access_log = false;
     bool compress_binary = false;  ///< gzip binary answers too when the client accepts it
 };

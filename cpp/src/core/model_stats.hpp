@@ -91,6 +91,7 @@ struct server_stats {
     std::array<std::atomic<std::uint64_t>, errc_count> refused{};  ///< requests that failed before a model was found
     std::atomic<std::uint64_t> bytes_received{0};
     std::atomic<std::uint64_t> bytes_sent{0};
+    std::atomic<std::int64_t> shared_regions{0};  ///< of clients' shared memory
 };
 
 }  // namespace asio_infer

@@ -8,6 +8,7 @@
 
 #include "core/message.hpp"
 #include "core/served_model.hpp"
+#include "core/shared_region.hpp"
 
 namespace asio_infer {
 
@@ -31,6 +32,9 @@ public:
                                 response_message& out) const = 0;
     virtual void model_config(const served_model& model, response_message& out) const = 0;
     virtual void statistics(std::span<const model_ptr> models, response_message& out) const = 0;
+    virtual void shared_memory_status(std::span<const shared_region> regions, response_message& out) const = 0;
+    /// What was asked for is done, and there is nothing to say about it.
+    virtual void done(response_message& out) const = 0;
     /// GET /: a few lines of text that say what is served and how to ask for it.
     virtual void welcome(std::span<const model_ptr> models, response_message& out) const = 0;
 };

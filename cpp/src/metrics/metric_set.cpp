@@ -178,6 +178,8 @@ constexpr std::array metrics{
     metric{"asio_infer_connections_refused_total", counter, "connections", "",
            "Connections that were closed at once because too many were open.",
            single<[](const metrics_sources& s) { return load(s.server.connections_refused); }>},
+    metric{"asio_infer_shared_memory_regions", gauge, "regions", "", "Regions of clients' shared memory.",
+           single<[](const metrics_sources& s) { return load(s.server.shared_regions); }>},
     metric{"asio_infer_received_bytes_total", counter, "bytes", "", "Bytes received over the network.",
            single<[](const metrics_sources& s) { return load(s.server.bytes_received); }>},
     metric{"asio_infer_sent_bytes_total", counter, "bytes", "", "Bytes sent over the network.",

@@ -144,6 +144,35 @@ private:
         return {};
     }
 
+    /// Takes the parameters that say where in shared memory a tensor is; others are left to `keep`.
+    struct shared_parameters {
+        std::optional<std::string> region;
+        std::optional<std::uint64_t> offset;
+        std::optional<std::uint64_t> byte_size;
+
+        result<bool> take(const std::string& where, const parameter& p) {
+            if (p.name == "shared_memory_region") {
+                const auto* text = std::get_if<std::string>(&*p.value);
+                if (text == nullptr) return refuse_parameter(where, p.name, "must be a text");
+                region = *text;
+                return true;
+            }
+            if (p.name != "shared_memory_offset" && p.name != "shared_memory_byte_size") return false;
+            const result<std::uint64_t> number = whole_number(where, p);
+            if (number.has_error()) return number.error();
+            (p.name == "shared_memory_offset" ? offset : byte_size) = *number;
+            return true;
+        }
+
+        result<void> finish(const std::string& where, std::optional<shared_memory_ref>& out) const {
+            if (!region && !offset && !byte_size) return {};
+            if (!region) return refuse_parameter(where, "shared_memory_region", "missing");
+            if (!byte_size) return refuse_parameter(where, "shared_memory_byte_size", "missing");
+            out = shared_memory_ref{*region, offset.value_or(0), *byte_size};
+            return {};
+        }
+    };
+
     result<void> read_request_parameter(pbf_reader entry) {
         parameter p = read_entry(entry);
         if (!p.value) return refuse_parameter("", p.name, "has no value");
@@ -170,6 +199,7 @@ private:
         named_tensor& input = request_.inputs.emplace_back();
         pending_input& pending = pending_.emplace_back();
         std::string_view datatype;
+        shared_parameters shared;
         while (reader.next()) {
             switch (reader.tag_and_type()) {
                 case text_field(1):
@@ -191,6 +221,9 @@ private:
                     parameter p = read_entry(reader.get_message());
                     const std::string where = subject(index, input.name, "inputs");
                     if (!p.value) return refuse_parameter(where, p.name, "has no value");
+                    const result<bool> taken = shared.take(where, p);
+                    if (taken.has_error()) return taken.error();
+                    if (*taken) break;
                     if (const result<void> good = keep(where, std::move(p), input.parameters); good.has_error())
                         return good;
                     break;
@@ -206,7 +239,8 @@ private:
                               "shape: more than " + std::to_string(bounds_.max_rank) + " dimensions");
         }
         pending.typed = has_typed_contents(pending.contents);
-        return check_input(index, datatype);
+        if (const result<void> good = check_input(index, datatype); good.has_error()) return good;
+        return shared.finish(subject(index, input.name, "inputs"), input.shared);
     }
 
     result<void> check_input(std::size_t index, std::string_view datatype) {
@@ -231,13 +265,15 @@ private:
             return refuse("outputs", "more than " + std::to_string(bounds_.max_tensors));
         requested_output& output = request_.outputs.emplace_back();
         output.binary = true;
+        shared_parameters shared;
         while (reader.next()) {
             switch (reader.tag_and_type()) {
                 case text_field(1):
                     output.name = text_of(reader.get_view());
                     break;
                 case text_field(2):
-                    if (const result<void> good = read_output_parameter(reader.get_message(), output); good.has_error())
+                    if (const result<void> good = read_output_parameter(reader.get_message(), output, shared);
+                        good.has_error())
                         return good;
                     break;
                 default:
@@ -245,14 +281,17 @@ private:
             }
         }
         if (output.name.empty()) return refuse("outputs", "name is missing");
-        return {};
+        return shared.finish("output " + in_quotes(output.name), output.shared);
     }
 
-    result<void> read_output_parameter(pbf_reader entry, requested_output& output) {
+    result<void> read_output_parameter(pbf_reader entry, requested_output& output, shared_parameters& shared) {
         parameter p = read_entry(entry);
         const std::string where = "output " + in_quotes(output.name);
         if (!p.value) return refuse_parameter(where, p.name, "has no value");
         if (p.name == "binary_data") return {};  // of REST: answers are raw here
+        const result<bool> taken = shared.take(where, p);
+        if (taken.has_error()) return taken.error();
+        if (*taken) return {};
         if (p.name != "classification") return keep(where, std::move(p), output.parameters);
         const result<std::uint64_t> k = whole_number(where, p);
         if (k.has_error()) return k.error();
@@ -264,30 +303,40 @@ private:
 
     // Contents
 
+    /// The inputs that are not in shared memory have their bytes here, all in one of the two forms.
     result<void> attach_contents() {
-        if (!raw_.empty() && raw_.size() != request_.inputs.size())
-            return refuse("raw_input_contents", std::to_string(raw_.size()) + " given for " +
-                                                    std::to_string(request_.inputs.size()) + " inputs");
+        std::size_t in_message = 0;
+        for (const named_tensor& input : request_.inputs) in_message += input.shared ? 0 : 1;
+        if (!raw_.empty() && raw_.size() != in_message)
+            return refuse("raw_input_contents",
+                          std::to_string(raw_.size()) + " given for " + std::to_string(in_message) + " inputs");
+        std::size_t next_raw = 0;
         for (std::size_t i = 0; i < request_.inputs.size(); ++i) {
-            const result<void> good = raw_.empty() ? attach_typed(i) : attach_raw(i);
+            const result<void> good = request_.inputs[i].shared ? expect_none(i)
+                                      : raw_.empty()            ? attach_typed(i)
+                                                                : attach_raw(i, raw_[next_raw++]);
             if (good.has_error()) return good;
         }
         return {};
     }
 
-    result<void> attach_raw(std::size_t index) {
+    result<void> expect_none(std::size_t index) {
+        if (!pending_[index].typed) return {};
+        return refuse(subject(index, request_.inputs[index].name, "inputs"), "has contents beside shared_memory_region");
+    }
+
+    result<void> attach_raw(std::size_t index, const protozero::data_view& raw) {
         named_tensor& input = request_.inputs[index];
         if (pending_[index].typed)
             return refuse(subject(index, input.name, "inputs"),
                           "has typed contents beside raw_input_contents; send one of them");
         const auto begin = reinterpret_cast<const char*>(message_.data());
-        input.value.data = message_.slice(static_cast<std::size_t>(raw_[index].data() - begin), raw_[index].size());
+        input.value.data = message_.slice(static_cast<std::size_t>(raw.data() - begin), raw.size());
         return check_binary_tensor(input, "its raw contents have");
     }
 
     result<void> attach_typed(std::size_t index) {
-        named_tensor& input = request_.inputs[index];
-        return read_typed_contents(pending_[index].contents, input);
+        return read_typed_contents(pending_[index].contents, request_.inputs[index]);
     }
 
     const buffer& message_;

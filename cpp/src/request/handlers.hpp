@@ -26,6 +26,10 @@ result<progress> statistics_by_message(const route_call& call);
 result<progress> infer(const route_call& call);
 /// The model's name is inside the message.
 result<progress> infer_message(const route_call& call);
+// shared_memory.cpp
+result<progress> shared_memory_status(const route_call& call);
+result<progress> register_shared_memory(const route_call& call);
+result<progress> unregister_shared_memory(const route_call& call);
 // grpc_health.cpp
 result<progress> health_check(const route_call& call);
 result<progress> health_watch(const route_call& call);

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <limits>
 #include <new>
+#include <string>
 #include <utility>
 
 #include "request/answer.hpp"
@@ -12,6 +14,7 @@
 #include "request/decode_protobuf.hpp"
 #include "request/infer_cost.hpp"
 #include "request/route_arguments.hpp"
+#include "request/shared_memory/transfer.hpp"
 
 namespace asio_infer {
 
@@ -37,6 +40,11 @@ void infer_operation::start() noexcept {
         return;
     }
     decode();
+    if (call_->outcome.has_value() && shared_input_bytes(call_->request) > context_.limits.offload_bytes) {
+        post(context_.workers, step::complete);
+        return;
+    }
+    complete_request();
     submit();
 }
 
@@ -61,6 +69,11 @@ void infer_operation::run() noexcept {
     switch (next_) {
         case step::decode:
             decode();
+            complete_request();
+            post(x_.home(), step::submit);
+            return;
+        case step::complete:
+            complete_request();
             post(x_.home(), step::submit);
             return;
         case step::submit:
@@ -102,21 +115,43 @@ result<void> infer_operation::expand() {
 
 /// Tensors that were read from JSON have memory of their own, which may be several times their text.
 result<void> infer_operation::count_tensors() {
-    const std::size_t bytes = bytes_beside(call_->request, x_.request.body);
+    const std::size_t beside = bytes_beside(call_->request, x_.request.body);
+    const std::size_t shared = shared_input_bytes(call_->request);
+    const std::size_t bytes = shared > std::numeric_limits<std::size_t>::max() - beside ? shared : beside + shared;
+    if (bytes > context_.budget.limit())
+        return error{errc::too_large, "the inputs have " + std::to_string(bytes) +
+                                          " bytes; all requests together may hold " +
+                                          std::to_string(context_.budget.limit())};
     if (bytes <= uncounted_bytes || decoded_.resize(decoded_.bytes() + bytes)) return {};
     return error{errc::unavailable, "the bytes of the requests in flight are at their limit; try again",
                  context_.budget.seconds_until_free(bytes, context_.now())};
 }
 
-void infer_operation::decode() noexcept {
+/// Does a part of the decoding, unless an earlier one has failed; what goes wrong becomes the call's outcome.
+template <class Work>
+void infer_operation::attempt(Work work) noexcept {
+    if (call_->outcome.has_error()) return;
     // The messages below fit a string without an allocation.
     try {
-        if (const result<void> decoded = decode_request(); decoded.has_error()) call_->outcome = decoded.error();
+        if (const result<void> done = work(); done.has_error()) call_->outcome = done.error();
     } catch (const std::bad_alloc&) {
         call_->outcome = error{errc::unavailable, "out of memory"};
     } catch (const std::exception&) {
         call_->outcome = error{errc::internal, "internal error"};
     }
+}
+
+void infer_operation::decode() noexcept {
+    attempt([this] { return decode_request(); });
+}
+
+/// Reads what is in shared memory, and fits the request to the model.
+void infer_operation::complete_request() noexcept {
+    attempt([this]() -> result<void> {
+        if (const result<void> read = read_shared_inputs(call_->request, context_.shared_memory); read.has_error())
+            return read;
+        return bind(*call_, model_->spec());
+    });
 }
 
 result<void> infer_operation::decode_request() {
@@ -130,7 +165,7 @@ result<void> infer_operation::decode_request() {
     }
     if (const result<void> counted = count_tensors(); counted.has_error()) return counted;
     call_->deadline = std::min(x_.due, deadline_after(x_.arrived, call_->request.timeout_us));
-    return bind(*call_, model_->spec());
+    return {};
 }
 
 /// The message of a gRPC inference, which also says which model it is for.
@@ -191,7 +226,7 @@ void infer_operation::deliver(infer_call_ptr call) noexcept {
 
 bool infer_operation::heavy_answer() const noexcept {
     const std::size_t limit = context_.limits.offload_bytes;
-    if (expected_json_bytes(*call_) > limit) return true;
+    if (expected_json_bytes(*call_) > limit || shared_output_bytes(*call_) > limit) return true;
     return context_.compress != nullptr && context_.compress_binary &&
            !x_.request.headers[is_message() ? header::grpc_accept_encoding : header::accept_encoding].empty() && binary_bytes(*call_) > limit;
 }
@@ -199,6 +234,8 @@ bool infer_operation::heavy_answer() const noexcept {
 void infer_operation::encode() noexcept {
     try {
         const response_encoder& encoder = context_.encoder_of(x_.request);
+        if (const result<void> written = write_shared_outputs(*call_, context_.shared_memory); written.has_error())
+            call_->outcome = written.error();
         encoder.infer(*call_, x_.response);
         if (x_.request.streamed) encoder.stream_item(call_->request.id, x_.response);
         dress_answer(context_, x_.request, x_.response);

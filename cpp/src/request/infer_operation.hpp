@@ -27,14 +27,17 @@ public:
     void deliver(infer_call_ptr call) noexcept override;
 
 private:
-    enum class step : std::uint8_t { decode, submit, encode, send };
+    enum class step : std::uint8_t { decode, complete, submit, encode, send };
 
     void run() noexcept override;
     void post(task_executor& where, step next) noexcept;
     bool heavy_request() const noexcept;
     bool is_message() const noexcept { return x_.request.form == payload::protobuf; }
     body_coding coding() const noexcept;
+    template <class Work>
+    void attempt(Work work) noexcept;
     void decode() noexcept;
+    void complete_request() noexcept;
     result<void> decode_request();
     result<void> read_message();
     result<void> expand();

@@ -36,7 +36,11 @@ bool parameters_reader::value(const json_value& v) {
             if (key == "classification") return read_number(v, known_.classification);
             break;
     }
-    if (key == "shared_memory_region") return refuse("asks for shared memory, which this server does not offer");
+    if (owner_ != owner::request) {
+        if (key == "shared_memory_region") return read_text(v, known_.shared_memory_region);
+        if (key == "shared_memory_offset") return read_number(v, known_.shared_memory_offset);
+        if (key == "shared_memory_byte_size") return read_number(v, known_.shared_memory_byte_size);
+    }
     return keep(v);
 }
 
@@ -57,6 +61,13 @@ bool parameters_reader::read_flag(const json_value& v, std::optional<bool>& out)
     if (v.type != json_value::kind::boolean)
         return refuse("must be true or false, not " + std::string(describe(v.type)));
     out = v.truth;
+    return true;
+}
+
+bool parameters_reader::read_text(const json_value& v, std::optional<std::string>& out) {
+    if (out) return refuse("repeats");
+    if (v.type != json_value::kind::string) return refuse("must be a text, not " + std::string(describe(v.type)));
+    out = std::string(v.text);
     return true;
 }
 

@@ -19,6 +19,9 @@ struct known_parameters {
     std::optional<std::uint32_t> classification;
     std::optional<bool> binary_data;
     std::optional<bool> binary_data_output;
+    std::optional<std::string> shared_memory_region;
+    std::optional<std::uint64_t> shared_memory_offset;
+    std::optional<std::uint64_t> shared_memory_byte_size;
 };
 
 /// Reads one "parameters" object: values are booleans, integers, floating-point numbers and strings. The known ones
@@ -41,6 +44,7 @@ private:
     template <class T>
     bool read_number(const json_value& v, std::optional<T>& out);
     bool read_flag(const json_value& v, std::optional<bool>& out);
+    bool read_text(const json_value& v, std::optional<std::string>& out);
     bool keep(const json_value& v);
     bool keep_number(std::string_view text);
     bool refuse(std::string_view what);

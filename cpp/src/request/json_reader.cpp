@@ -216,6 +216,10 @@ bool json_reader::close_input() {
     const bool has_data = item_keys_.has(json_field::data);
     const bool binary = binary_sizes_.back().has_value();
     if (!require(json_field::name) || !require(json_field::dims) || !require(json_field::datatype)) return false;
+    if (input().shared) {
+        if (has_data || binary) return fail(subject(), "has data beside shared_memory_region");
+        return check_size();
+    }
     if (has_data && binary) return fail(subject(), "has both data and binary_data_size");
     if (!has_data && !binary) return fail(subject(), "has neither data nor binary_data_size");
     if (binary) return check_size();
@@ -277,7 +281,7 @@ bool json_reader::close_parameters() {
         case parameters_reader::owner::input:
             place_ = place::input;
             binary_sizes_.back() = known.binary_data_size;
-            break;
+            return read_shared(known, input().shared);
         case parameters_reader::owner::output: {
             place_ = place::output;
             requested_output& output = request_.outputs.back();
@@ -285,8 +289,20 @@ bool json_reader::close_parameters() {
             output.classification = known.classification.value_or(0);
             binary_said_.back() = known.binary_data.has_value();
             if (known.classification == 0U) return fail(subject(), "parameters.classification: must be 1 or more");
+            return read_shared(known, output.shared);
         }
     }
+    return true;
+}
+
+bool json_reader::read_shared(const known_parameters& known, std::optional<shared_memory_ref>& out) {
+    if (!known.shared_memory_region) {
+        if (!known.shared_memory_offset && !known.shared_memory_byte_size) return true;
+        return fail(subject(), "parameters.shared_memory_region: missing");
+    }
+    if (!known.shared_memory_byte_size) return fail(subject(), "parameters.shared_memory_byte_size: missing");
+    out = shared_memory_ref{*known.shared_memory_region, known.shared_memory_offset.value_or(0),
+                            *known.shared_memory_byte_size};
     return true;
 }
 

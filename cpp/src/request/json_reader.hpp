@@ -54,6 +54,7 @@ private:
     bool close_parameters();
 
     bool add_key(seen_keys& seen, json_field field, std::string_view key);
+    bool read_shared(const known_parameters& known, std::optional<shared_memory_ref>& out);
     bool enter(json_value::kind wanted, const json_value& v, place where);
     bool enter_parameters(const json_value& v, parameters_reader::owner of, parameter_list& others);
     bool read_string(const json_value& v, std::string& out);

@@ -20,6 +20,7 @@ struct route_call {
     exchange& x;
     std::string_view model;  ///< decoded, a possible name of a model; "" on routes without one. Dies with the call.
     std::optional<std::int64_t> version;
+    std::string_view region;  ///< of shared memory, on the routes that have one
     caller who = nullptr;  ///< may do what the route needs, with this model
 };
 
@@ -49,6 +50,7 @@ constexpr bool allows(route_methods methods, verb method) noexcept {
 
 inline constexpr std::string_view model_placeholder = "{model}";
 inline constexpr std::string_view version_placeholder = "{version}";
+inline constexpr std::string_view region_placeholder = "{region}";
 
 struct route {
     std::array<std::string_view, request_path::max_segments> segments{};

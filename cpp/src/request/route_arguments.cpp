@@ -43,7 +43,7 @@ std::optional<std::int64_t> parse_version(std::string_view text) noexcept {
 result<route_arguments> arguments_of(std::string_view model, std::string_view version) {
     if (model.empty()) return error{errc::invalid_request, "the message names no model"};
     if (!is_model_name(model)) return no_such_model(model);
-    route_arguments arguments{.model = model, .version = std::nullopt};
+    route_arguments arguments{.model = model, .region = {}, .version = std::nullopt};
     if (version.empty()) return arguments;
     arguments.version = parse_version(version);
     if (!arguments.version) return no_such_version(model, version);
@@ -58,6 +58,8 @@ result<route_arguments> arguments_of(const route& found, const request_path& pat
                 return no_such_model(path[i]);
             }
             arguments.model = path[i];
+        } else if (found.segments[i] == region_placeholder) {
+            arguments.region = path[i];
         } else if (found.segments[i] == version_placeholder) {
             arguments.version = parse_version(path[i]);
             if (!arguments.version) {

@@ -13,6 +13,7 @@ namespace asio_infer {
 /// What a path's segments say at the placeholders of its route.
 struct route_arguments {
     std::string_view model;
+    std::string_view region;
     std::optional<std::int64_t> version;
 };
 

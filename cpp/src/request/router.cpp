@@ -179,7 +179,7 @@ progress router::dispatch_rpc(exchange& x, caller who) const {
     if (const result<void> allowed = check_access(who, found->needs, arguments.model); allowed.has_error())
         return fail(allowed.error(), x);
     const result<progress> outcome =
-        found->handler({context_, context_.protobuf, x, arguments.model, arguments.version, who});
+        found->handler({context_, context_.protobuf, x, arguments.model, arguments.version, {}, who});
     if (!outcome.has_error()) return *outcome;
     fail(outcome.error(), x);
     if (x.request.streamed && !small) context_.protobuf.stream_item({}, x.response);
@@ -192,7 +192,7 @@ progress router::run_route(const route& found, const request_path& path, exchang
     if (const result<void> allowed = check_access(who, found.needs, arguments->model); allowed.has_error())
         return fail(allowed.error(), x);
     const result<progress> outcome =
-        found.handler({context_, context_.json, x, arguments->model, arguments->version, who});
+        found.handler({context_, context_.json, x, arguments->model, arguments->version, arguments->region, who});
     return outcome.has_error() ? fail(outcome.error(), x) : *outcome;
 }
 

@@ -14,6 +14,7 @@
 #include "core/response_encoder.hpp"
 #include "core/served_model.hpp"
 #include "request/middleware/key_ring.hpp"
+#include "request/shared_memory/shared_memory_registry.hpp"
 
 namespace asio_infer {
 
@@ -26,6 +27,7 @@ struct router_context {
     const asio_infer::limits& limits;
     byte_budget& budget;  ///< for what requests hold beyond their bodies
     const key_ring* keys;  ///< null: nobody is asked for a key
+    shared_memory_registry* shared_memory;  ///< null: not offered
     server_stats& stats;
     log_sink& log;
     bool access_log = false;       ///< one record at `info` for each answer

@@ -19,12 +19,17 @@ void set_readiness(bool ready, response_message& out) {
 
 /// Appends one output to the JSON, and its bytes to the parts if it is binary. Returns "" or why JSON cannot carry it.
 std::string append_output(json_writer& json, std::string_view name, const tensor& value, bool binary,
-                          response_message& out) {
+                          const shared_memory_ref* shared, response_message& out) {
     json.open('{').key("name").text(name);
     json.key("shape").numbers(value.shape);
     json.key("datatype").text(asio_infer::name(value.type));
     std::string fault;
-    if (binary) {
+    if (shared != nullptr) {
+        json.key("parameters").open('{').key("shared_memory_region").text(shared->region);
+        json.key("shared_memory_byte_size").number(value.data.size());
+        if (shared->offset > 0) json.key("shared_memory_offset").number(shared->offset);
+        json.close('}');
+    } else if (binary) {
         json.key("parameters").open('{').key("binary_data_size").number(value.data.size()).close('}');
         if (value.data.size() > 0) out.parts.push_back(value.data);
     } else {
@@ -54,12 +59,12 @@ result<void> append_outputs(json_writer& json, const infer_call& call, response_
         if (wanted.classification > 0) {
             const result<tensor> top = classify(values[i], wanted.classification, spec.batched());
             if (!top) return refuse(name, top.error().message);
-            fault = append_output(json, name, *top, wanted.binary, out);
+            fault = append_output(json, name, *top, wanted.binary, nullptr, out);
         } else {
-            fault = append_output(json, name, values[i], wanted.binary, out);
+            fault = append_output(json, name, values[i], wanted.binary, shared_output(call, i), out);
         }
         if (!fault.empty()) return refuse(name, only_binary(fault));
-        any_binary = any_binary || wanted.binary;
+        any_binary = any_binary || (wanted.binary && shared_output(call, i) == nullptr);
     }
     return {};
 }

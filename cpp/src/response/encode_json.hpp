@@ -8,6 +8,9 @@ namespace asio_infer {
 /// configuration, statistics, classification.
 class json_encoder final : public response_encoder {
 public:
+    /// `shared_memory`: whether that extension is offered.
+    explicit json_encoder(bool shared_memory = false) noexcept : shared_memory_(shared_memory) {}
+
     void infer(const infer_call& call, response_message& out) const override;
     void failure(const error& e, response_message& out) const override;
     void server_metadata(response_message& out) const override;
@@ -18,7 +21,12 @@ public:
                         response_message& out) const override;
     void model_config(const served_model& model, response_message& out) const override;
     void statistics(std::span<const model_ptr> models, response_message& out) const override;
+    void shared_memory_status(std::span<const shared_region> regions, response_message& out) const override;
+    void done(response_message& out) const override;
     void welcome(std::span<const model_ptr> models, response_message& out) const override;
+
+private:
+    const bool shared_memory_;
 };
 
 }  // namespace asio_infer

@@ -67,6 +67,7 @@ void json_encoder::server_metadata(response_message& out) const {
     json.open('{').key("name").text("asio_infer").key("version").text(ASIO_INFER_VERSION);
     json.key("extensions").open('[');
     for (const std::string_view extension : protocol_extensions) json.text(extension);
+    if (shared_memory_) json.text(shared_memory_extension);
     json.close(']').close('}');
 }
 
@@ -98,6 +99,18 @@ void json_encoder::model_config(const served_model& model, response_message& out
     append_parameters(json, spec);
     json.close('}');
 }
+
+void json_encoder::shared_memory_status(std::span<const shared_region> regions, response_message& out) const {
+    json_writer json(out.text);
+    json.open('[');
+    for (const shared_region& region : regions) {
+        json.open('{').key("name").text(region.name).key("key").text(region.key);
+        json.key("offset").number(region.offset).key("byte_size").number(region.byte_size).close('}');
+    }
+    json.close(']');
+}
+
+void json_encoder::done(response_message& out) const { out.text += "{}"; }
 
 void json_encoder::welcome(std::span<const model_ptr> models, response_message& out) const {
     out.content_type = "text/plain; charset=utf-8";

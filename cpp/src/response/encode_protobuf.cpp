@@ -66,11 +66,26 @@ result<std::vector<tensor>> outputs_of(const infer_call& call) {
     return values;
 }
 
-void append_output(pbf_writer& to, std::string_view name, const tensor& value) {
+/// A parameter of an output: a text or a number.
+void append_parameter(pbf_writer& output, std::string_view key, std::string_view text, std::uint64_t number) {
+    pbf_writer entry(output, 4);
+    add_text(entry, 1, key);
+    pbf_writer value(entry, 2);
+    if (!text.empty())
+        value.add_bytes(3, text.data(), text.size());
+    else
+        value.add_int64(2, static_cast<std::int64_t>(number));
+}
+
+void append_output(pbf_writer& to, std::string_view name, const tensor& value, const shared_memory_ref* shared) {
     pbf_writer output(to, 5);
     add_text(output, 1, name);
     add_text(output, 2, asio_infer::name(value.type));
     output.add_packed_int64(3, value.shape.begin(), value.shape.end());
+    if (shared == nullptr) return;
+    append_parameter(output, "shared_memory_region", shared->region, 0);
+    append_parameter(output, "shared_memory_byte_size", {}, value.data.size());
+    if (shared->offset > 0) append_parameter(output, "shared_memory_offset", {}, shared->offset);
 }
 
 }  // namespace
@@ -86,8 +101,10 @@ void protobuf_encoder::infer(const infer_call& call, response_message& out) cons
     add_text(message, 2, std::to_string(spec.version));
     add_text(message, 3, call.request.id);
     for (std::size_t i = 0; i < values->size(); ++i)
-        append_output(message, spec.outputs[call.outputs[i].index].name, (*values)[i]);
-    for (const tensor& value : *values) append_raw(value.data, out);
+        append_output(message, spec.outputs[call.outputs[i].index].name, (*values)[i], shared_output(call, i));
+    // Clients find an output's contents by its position: one that is in shared memory has an empty entry.
+    for (std::size_t i = 0; i < values->size(); ++i)
+        append_raw(shared_output(call, i) != nullptr ? buffer() : (*values)[i].data, out);
 }
 
 void protobuf_encoder::failure(const error& e, response_message& out) const {

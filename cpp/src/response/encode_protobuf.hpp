@@ -9,6 +9,9 @@ namespace asio_infer {
 /// message.
 class protobuf_encoder final : public response_encoder {
 public:
+    /// `shared_memory`: whether that extension is offered.
+    explicit protobuf_encoder(bool shared_memory = false) noexcept : shared_memory_(shared_memory) {}
+
     void infer(const infer_call& call, response_message& out) const override;
     void failure(const error& e, response_message& out) const override;
     void stream_item(std::string_view id, response_message& out) const override;
@@ -20,8 +23,13 @@ public:
                         response_message& out) const override;
     void model_config(const served_model& model, response_message& out) const override;
     void statistics(std::span<const model_ptr> models, response_message& out) const override;
+    void shared_memory_status(std::span<const shared_region> regions, response_message& out) const override;
+    void done(response_message& out) const override;
     /// There is no such method.
     void welcome(std::span<const model_ptr>, response_message&) const override {}
+
+private:
+    const bool shared_memory_;
 };
 
 }  // namespace asio_infer

@@ -97,6 +97,7 @@ void protobuf_encoder::server_metadata(response_message& out) const {
     add_text(message, 1, "asio_infer");
     add_text(message, 2, ASIO_INFER_VERSION);
     for (const std::string_view extension : protocol_extensions) add_text(message, 3, extension);
+    if (shared_memory_) add_text(message, 3, shared_memory_extension);
 }
 
 void protobuf_encoder::model_metadata(const served_model& model, std::span<const model_ptr> versions,
@@ -137,5 +138,21 @@ void protobuf_encoder::model_config(const served_model& model, response_message&
     }
     append_parameters(config, spec);
 }
+
+void protobuf_encoder::shared_memory_status(std::span<const shared_region> regions, response_message& out) const {
+    out.content_type = grpc_content_type;
+    pbf_writer message(out.text);
+    for (const shared_region& region : regions) {
+        pbf_writer entry(message, 1);
+        add_text(entry, 1, region.name);
+        pbf_writer status(entry, 2);
+        add_text(status, 1, region.name);
+        add_text(status, 2, region.key);
+        status.add_uint64(3, region.offset);
+        status.add_uint64(4, region.byte_size);
+    }
+}
+
+void protobuf_encoder::done(response_message& out) const { out.content_type = grpc_content_type; }
 
 }  // namespace asio_infer

@@ -11,9 +11,11 @@ namespace asio_infer {
 
 // What every payload format says about the server and its models.
 
-/// What works of the protocol's extensions, by Triton's names.
+/// What always works of the protocol's extensions, by Triton's names; shared_memory_extension where it is offered.
 inline constexpr std::array<std::string_view, 5> protocol_extensions{
     "binary_tensor_data", "classification", "model_configuration", "parameters", "statistics"};
+
+inline constexpr std::string_view shared_memory_extension = "system_shared_memory";
 
 /// A tensor's dims in the metadata: an unknown rank is shown as one unknown dim.
 shape listed_shape(const tensor_spec& spec);

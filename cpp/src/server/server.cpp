@@ -54,6 +54,9 @@ public:
           workers(usable_cores()),
           keys(make_keys(options)),
           loader{{options.runtime, workers, *log}, timers, options.limits},
+          shared_memory(options.limits.max_shared_memory_regions, stats),
+          json(options.client_shared_memory),
+          protobuf(options.client_shared_memory),
           requests(router_context{.models = models,
                                   .json = json,
                                   .protobuf = protobuf,
@@ -61,6 +64,7 @@ public:
                                   .limits = options.limits,
                                   .budget = budget,
                                   .keys = keys ? &*keys : nullptr,
+                                  .shared_memory = options.client_shared_memory ? &shared_memory : nullptr,
                                   .stats = stats,
                                   .log = *log,
                                   .access_log = options.access_log,
@@ -158,6 +162,7 @@ public:
     const std::optional<key_ring> keys;
     registry models;
     model_loader loader;
+    shared_memory_registry shared_memory;
     json_encoder json;
     protobuf_encoder protobuf;
     router requests;

@@ -104,6 +104,7 @@ TEST_CASE("the catalogue: names and types that dashboards rely on") {
         {"asio_infer_connections_accepted_total", metric_type::counter},
         {"asio_infer_tls_handshake_failures_total", metric_type::counter},
         {"asio_infer_connections_refused_total", metric_type::counter},
+        {"asio_infer_shared_memory_regions", metric_type::gauge},
         {"asio_infer_received_bytes_total", metric_type::counter},
         {"asio_infer_sent_bytes_total", metric_type::counter},
         {"asio_infer_inflight_bytes", metric_type::gauge},

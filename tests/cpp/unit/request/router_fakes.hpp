@@ -242,6 +242,7 @@ struct router_world {
                        .limits = limits,
                        .budget = budget,
                        .keys = nullptr,
+                       .shared_memory = nullptr,
                        .stats = stats,
                        .log = log,
                        .access_log = access_log,
