@@ -34,7 +34,7 @@ struct named_tensor {
     std::string name;
     tensor value;
     parameter_list parameters;  ///< without those that describe the encoding (binary_data_size)
-    std::optional<shared_memory_ref> shared;  ///< where its bytes come from, if they were not in the request
+    std::optional<shared_memory_ref> shared = std::nullopt;  ///< where its bytes come from, if they were not in the request
 };
 
 struct requested_output {
@@ -42,7 +42,7 @@ struct requested_output {
     bool binary = false;               ///< answered as raw bytes behind the JSON
     std::uint32_t classification = 0;  ///< k > 0: the k highest as "value:index" strings
     parameter_list parameters;
-    std::optional<shared_memory_ref> shared;  ///< where its bytes go, if not into the answer
+    std::optional<shared_memory_ref> shared = std::nullopt;  ///< where its bytes go, if not into the answer
 };
 
 /// An inference as a client states it, whatever protocol it came by.

@@ -151,7 +151,7 @@ std::optional<infer_call> make_sample_call(const model_spec& spec, const sample_
         if (!bytes || *bytes > most_sample_bytes - total) return std::nullopt;
         total += *bytes;
         const filling f{random_source(std::uint64_t{seed} << 32 | i), seed, style.integer_max};
-        call.request.inputs.push_back({input.name, filled(input.type, std::move(dims), *bytes, f), {}, std::nullopt});
+        call.request.inputs.push_back({input.name, filled(input.type, std::move(dims), *bytes, f), {}});
         call.inputs.push_back(&call.request.inputs.back().value);
     }
     for (const std::uint32_t index : all_outputs(spec)) call.outputs.push_back({index, true, 0});

@@ -198,7 +198,7 @@ inline std::string bytes_of(const tensor& t) {
 inline tensor left_out() { return {dtype::fp32, {-1}, {}}; }
 inline std::unique_ptr<infer_call> make_call(std::vector<tensor> inputs, std::uint32_t rows = 1) {
     auto call = std::make_unique<infer_call>();
-    for (tensor& input : inputs) call->request.inputs.push_back({"", std::move(input), {}, std::nullopt});
+    for (tensor& input : inputs) call->request.inputs.push_back({"", std::move(input), {}});
     for (const named_tensor& input : call->request.inputs) {
         const bool absent = !input.value.shape.empty() && input.value.shape.front() == -1;
         call->inputs.push_back(absent ? nullptr : &input.value);

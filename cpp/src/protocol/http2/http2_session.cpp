@@ -99,10 +99,6 @@ void http2_session::received(std::size_t n, time_point now) noexcept {
             const std::uint32_t code = used == NGHTTP2_ERR_FLOODED ? NGHTTP2_ENHANCE_YOUR_CALM : NGHTTP2_INTERNAL_ERROR;
             go_away(end_code_ != 0 ? end_code_ : code, end_reason_);
             close_streams();
-        } else if (nghttp2_session_want_read(h2_) == 0) {
-            // nghttp2 has found a fault of the connection and has its GOAWAY ready.
-            deaf_ = closing_ = true;
-            close_streams();
         }
     }
     if (uncredited_ >= credit_step)
@@ -298,7 +294,9 @@ std::size_t http2_session::to_send(std::span<std::span<const std::byte>> out) no
     if (dead_) return 0;
     {
         const set_while_in_scope inside(in_event_);
-        if (nghttp2_session_send(h2_) != 0) {
+        // nghttp2 ends the connection by itself for a fault that it finds: its GOAWAY is its last frame then.
+        const bool failed = nghttp2_session_send(h2_) != 0;
+        if (failed || (nghttp2_session_want_read(h2_) == 0 && nghttp2_session_want_write(h2_) == 0)) {
             deaf_ = closing_ = true;
             close_streams();
         }

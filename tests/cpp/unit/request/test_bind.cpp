@@ -34,7 +34,7 @@ named_tensor zeros(std::string name, dtype type, shape dims) {
     const std::size_t size = element_count(dims).value_or(0) * element_size(type);
     unique_buffer memory(size);
     for (std::byte& b : memory.bytes()) b = std::byte{0};
-    return {std::move(name), {type, std::move(dims), std::move(memory).share()}, {}, std::nullopt};
+    return {std::move(name), {type, std::move(dims), std::move(memory).share()}, {}};
 }
 
 infer_call call_of(std::vector<named_tensor> inputs, std::vector<std::string> outputs = {}) {

@@ -130,7 +130,7 @@ TEST_CASE("json: a wrong kind anywhere is refused by the field's name") {
         {with(R"("outputs":[{"name":"Y","parameters":{"classification":"3"}}])"),
          "output 'Y': parameters.classification: must be a whole number, not a string"},
         {with(R"("outputs":[{"name":"Y","parameters":{"shared_memory_region":"r"}}])"),
-         "output 'Y': parameters.shared_memory_region: asks for shared memory, which this server does not offer"},
+         "output 'Y': parameters.shared_memory_byte_size: missing"},
         {with(R"("parameters":{"binary_data_output":"true"})"),
          "parameters.binary_data_output: must be true or false, not a string"},
         {with(R"("parameters":{"timeout":-1})"), "parameters.timeout: -1 is out of range"},

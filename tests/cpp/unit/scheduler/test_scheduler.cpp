@@ -144,7 +144,7 @@ struct fixture {
         unique_buffer data(4);
         std::memcpy(data.data(), &value, 4);
         call->request.id = std::move(id);
-        call->request.inputs.push_back({"x", {dtype::int32, {1, 1}, std::move(data).share()}, {}, std::nullopt});
+        call->request.inputs.push_back({"x", {dtype::int32, {1, 1}, std::move(data).share()}, {}});
         call->inputs.push_back(&call->request.inputs[0].value);
         call->outputs.push_back({0, false, 0});
         call->receiver = to != nullptr ? to : &answers;
