@@ -56,7 +56,10 @@ def shown(value: object) -> str:
 def fields_table(kind: type) -> str:
     """A dataclass of options."""
     texts = described(kind, "Attributes")
-    rows = [(f"`{field.name}`", shown(field.default), texts[field.name]) for field in dataclasses.fields(kind)]
+    rows = []
+    for field in dataclasses.fields(kind):
+        default = "" if field.default is dataclasses.MISSING else shown(field.default)
+        rows.append((f"`{field.name}`", default, texts[field.name]))
     return table("name|default|meaning", rows)
 
 
@@ -102,14 +105,27 @@ def routes_table() -> str:
     """The endpoints, in the order of their table."""
     methods = {"read": "GET, HEAD", "submit": "POST"}
     rows = re.findall(
-        r'make_route\("([^"]+)", route_methods::(\w+), &handlers::(\w+)\)', source("src/request/route_table.hpp")
+        r'make_route\("([^"]+)", route_methods::(\w+), scope::(\w+),\s+&handlers::(\w+)\)',
+        source("src/request/route_table.hpp"),
     )
     return table(
-        "path|methods|answer", ((f"`{path}`", methods[kind], ANSWERS[handler]) for path, kind, handler in rows)
+        "path|methods|scope|answer",
+        ((f"`{path}`", methods[kind], scope, ANSWERS[handler]) for path, kind, scope, handler in rows),
     )
+
+
+def rpc_table() -> str:
+    """The gRPC methods, in the order of their table."""
+    rows = re.findall(
+        r'rpc\{"/([^"]+)/(\w+)", rpc_kind::(\w+), \w+, scope::(\w+),', source("src/request/rpc_table.hpp")
+    )
+    return table("service|method|kind|scope", ((f"`{row[0]}`", f"`{row[1]}`", row[2], row[3]) for row in rows))
 
 
 ANSWERS = {
+    "shared_memory_status": "regions of shared memory",
+    "register_shared_memory": "registers a region",
+    "unregister_shared_memory": "forgets a region, or all",
     "infer": "an inference",
     "live": "whether the process answers",
     "ready": "whether requests are taken; 503 while not",
@@ -162,7 +178,7 @@ def datatypes_table() -> str:
 
 def extensions_list() -> str:
     """What GET /v2 announces."""
-    text = source("src/response/encode_json_models.cpp").split("extensions[]{", 1)[1].split("}", 1)[0]
+    text = source("src/response/model_facts.hpp").split("protocol_extensions{", 1)[1].split("}", 1)[0]
     return ", ".join(f"`{name}`" for name in re.findall(r'"(\w+)"', text)) + "\n"
 
 
@@ -172,11 +188,15 @@ TABLES: dict[str, Callable[[], str]] = {
     "batching": lambda: fields_table(ai.Batching),
     "queue": lambda: fields_table(ai.Queue),
     "log": lambda: fields_table(ai.Log),
+    "tls": lambda: fields_table(ai.Tls),
+    "auth": lambda: fields_table(ai.Auth),
+    "key": lambda: arguments_table(ai.Key, ai.Key),
     "limits": lambda: fields_table(ai.Limits),
     "identity": lambda: fields_table(ai.Identity),
     "session-options": session_options_list,
     "command": command_table,
     "routes": routes_table,
+    "rpcs": rpc_table,
     "status": status_rows,
     "datatypes": datatypes_table,
     "extensions": extensions_list,

@@ -34,7 +34,21 @@ from asio_infer.options import AUTO, Batching, Identity, Limits, Log, Queue, Tls
 
 Place = tuple[str | int, ...]
 
-_SERVER_KEYS: Final = frozenset({"allow_client_shared_memory", "auth", "host", "port", "io_threads", "intra_op_threads", "compress_binary", "limits", "log", "tls", "unix"})
+_SERVER_KEYS: Final = frozenset(
+    {
+        "allow_client_shared_memory",
+        "auth",
+        "host",
+        "port",
+        "io_threads",
+        "intra_op_threads",
+        "compress_binary",
+        "limits",
+        "log",
+        "tls",
+        "unix",
+    }
+)
 _MODEL_KEYS: Final = frozenset(
     {
         "name",

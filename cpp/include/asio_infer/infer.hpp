@@ -34,7 +34,8 @@ struct named_tensor {
     std::string name;
     tensor value;
     parameter_list parameters;  ///< without those that describe the encoding (binary_data_size)
-    std::optional<shared_memory_ref> shared = std::nullopt;  ///< where its bytes come from, if they were not in the request
+    std::optional<shared_memory_ref> shared =
+        std::nullopt;  ///< where its bytes come from, if they were not in the request
 };
 
 struct requested_output {

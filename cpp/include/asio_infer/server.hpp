@@ -20,7 +20,7 @@ struct server_options {
     std::string unix_path;           ///< a Unix-domain socket beside the port, without TLS; "" for none
     std::optional<tls_options> tls;
     std::optional<auth_options> auth;  ///< nothing: nobody is asked for a key
-    std::uint32_t io_threads = 0;    ///< 0: half of the cores that the process may use, at least 1
+    std::uint32_t io_threads = 0;      ///< 0: half of the cores that the process may use, at least 1
     asio_infer::limits limits;
     runtime_options runtime;
     bool client_shared_memory = false;  ///< clients may have tensors read from, and written to, their shared memory

@@ -21,8 +21,8 @@ protected:
     ~busy_observer() = default;
 };
 
-/// One connection, over TCP or a Unix-domain socket: the I/O around a protocol session. Lives on one io_context thread, inside the coroutine that
-/// runs it; nothing else owns it, and no other thread touches it.
+/// One connection, over TCP or a Unix-domain socket: the I/O around a protocol session. Lives on one io_context thread,
+/// inside the coroutine that runs it; nothing else owns it, and no other thread touches it.
 class connection final : private session_host, public boost::intrusive::list_base_hook<> {
 public:
     using executor = boost::asio::io_context::executor_type;

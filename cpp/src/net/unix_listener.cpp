@@ -29,8 +29,8 @@ void unix_listener::open(const std::string& path) {
     const protocol::endpoint endpoint(path);
     if (is_unix_socket(path)) {
         if (answers(acceptor_.get_executor(), endpoint))
-            throw exception(errc::unavailable, "the Unix socket '" + path +
-                                                   "' is in use; stop the other server, or choose another path");
+            throw exception(errc::unavailable,
+                            "the Unix socket '" + path + "' is in use; stop the other server, or choose another path");
         remove_unix_socket(path);
     }
     error_code ec;

@@ -322,7 +322,8 @@ private:
 
     result<void> expect_none(std::size_t index) {
         if (!pending_[index].typed) return {};
-        return refuse(subject(index, request_.inputs[index].name, "inputs"), "has contents beside shared_memory_region");
+        return refuse(subject(index, request_.inputs[index].name, "inputs"),
+                      "has contents beside shared_memory_region");
     }
 
     result<void> attach_raw(std::size_t index, const protozero::data_view& raw) {

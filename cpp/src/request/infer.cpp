@@ -4,9 +4,9 @@
 
 #include "core/ascii_case.hpp"
 #include "core/escape.hpp"
+#include "core/inflate.hpp"
 #include "request/handlers.hpp"
 #include "request/infer_operation.hpp"
-#include "core/inflate.hpp"
 
 namespace asio_infer::handlers {
 

@@ -53,7 +53,8 @@ std::size_t sum_outputs(const infer_call& call, bool binary, Measure measure) no
     std::size_t sum = 0;
     for (std::size_t i = 0; i < count; ++i) {
         const infer_call::bound_output& wanted = call.outputs[i];
-        if (wanted.binary == binary && wanted.classification == 0 && shared_output(call, i) == nullptr) sum += measure((*call.outcome)[i]);
+        if (wanted.binary == binary && wanted.classification == 0 && shared_output(call, i) == nullptr)
+            sum += measure((*call.outcome)[i]);
     }
     return sum;
 }

@@ -176,7 +176,8 @@ result<void> infer_operation::read_message() {
     if (read.has_error()) return read;
     const result<route_arguments> named = arguments_of(decoded.model, decoded.version);
     if (named.has_error()) return named.error();
-    if (const result<void> allowed = check_access(who_, scope::infer, named->model); allowed.has_error()) return allowed;
+    if (const result<void> allowed = check_access(who_, scope::infer, named->model); allowed.has_error())
+        return allowed;
     result<model_ptr> found = context_.models.find(named->model, named->version);
     if (found.has_error()) return found.error();
     call_->model = model_ = std::move(*found);
@@ -228,7 +229,8 @@ bool infer_operation::heavy_answer() const noexcept {
     const std::size_t limit = context_.limits.offload_bytes;
     if (expected_json_bytes(*call_) > limit || shared_output_bytes(*call_) > limit) return true;
     return context_.compress != nullptr && context_.compress_binary &&
-           !x_.request.headers[is_message() ? header::grpc_accept_encoding : header::accept_encoding].empty() && binary_bytes(*call_) > limit;
+           !x_.request.headers[is_message() ? header::grpc_accept_encoding : header::accept_encoding].empty() &&
+           binary_bytes(*call_) > limit;
 }
 
 void infer_operation::encode() noexcept {

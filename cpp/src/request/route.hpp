@@ -21,7 +21,7 @@ struct route_call {
     std::string_view model;  ///< decoded, a possible name of a model; "" on routes without one. Dies with the call.
     std::optional<std::int64_t> version;
     std::string_view region;  ///< of shared memory, on the routes that have one
-    caller who = nullptr;  ///< may do what the route needs, with this model
+    caller who = nullptr;     ///< may do what the route needs, with this model
 };
 
 enum class progress {

@@ -25,8 +25,8 @@ struct router_context {
     const response_encoder& protobuf;
     task_executor& workers;  ///< for JSON, compression and encoding above limits.offload_bytes
     const asio_infer::limits& limits;
-    byte_budget& budget;  ///< for what requests hold beyond their bodies
-    const key_ring* keys;  ///< null: nobody is asked for a key
+    byte_budget& budget;                    ///< for what requests hold beyond their bodies
+    const key_ring* keys;                   ///< null: nobody is asked for a key
     shared_memory_registry* shared_memory;  ///< null: not offered
     server_stats& stats;
     log_sink& log;

@@ -12,9 +12,9 @@ constexpr std::size_t bytes_per_model = 2'048;
 
 result<progress> all_statistics(const route_call& call) {
     const std::size_t expected = call.context.models.all().size() * bytes_per_model;
-    return answer_by_size(call, expected, [](const router_context& context, const response_encoder& encoder, caller who, response_message& out) {
-        encoder.statistics(visible_models(context, who), out);
-    });
+    return answer_by_size(call, expected,
+                          [](const router_context& context, const response_encoder& encoder, caller who,
+                             response_message& out) { encoder.statistics(visible_models(context, who), out); });
 }
 
 /// Of one version, or of all where the path names none.

@@ -22,9 +22,15 @@ enum class contents_field : std::uint32_t {
     fp64 = 7,
     bytes = 8,
 };
-constexpr std::string_view field_names[]{
-    "", "bool_contents", "int_contents", "int64_contents", "uint_contents", "uint64_contents", "fp32_contents",
-    "fp64_contents", "bytes_contents"};
+constexpr std::string_view field_names[]{"",
+                                         "bool_contents",
+                                         "int_contents",
+                                         "int64_contents",
+                                         "uint_contents",
+                                         "uint64_contents",
+                                         "fp32_contents",
+                                         "fp64_contents",
+                                         "bytes_contents"};
 
 std::string field_name(std::uint32_t number) {
     return number < std::size(field_names) ? std::string(field_names[number]) : "field " + std::to_string(number);

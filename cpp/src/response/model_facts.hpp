@@ -12,8 +12,8 @@ namespace asio_infer {
 // What every payload format says about the server and its models.
 
 /// What always works of the protocol's extensions, by Triton's names; shared_memory_extension where it is offered.
-inline constexpr std::array<std::string_view, 5> protocol_extensions{
-    "binary_tensor_data", "classification", "model_configuration", "parameters", "statistics"};
+inline constexpr std::array<std::string_view, 5> protocol_extensions{"binary_tensor_data", "classification",
+                                                                     "model_configuration", "parameters", "statistics"};
 
 inline constexpr std::string_view shared_memory_extension = "system_shared_memory";
 

@@ -11,8 +11,8 @@
 
 #include "core/model_stats.hpp"
 #include "core/session.hpp"
-#include "net/connection_group.hpp"
 #include "net/acceptance.hpp"
+#include "net/connection_group.hpp"
 #include "net/listener.hpp"
 #include "net/unix_listener.hpp"
 #include "runtime/io_thread.hpp"

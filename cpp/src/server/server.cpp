@@ -333,7 +333,8 @@ std::uint16_t server::port() const noexcept { return impl_->port; }
 std::string server::url() const {
     const std::string host = impl_->options.host.empty() ? "0.0.0.0" : impl_->options.host;
     const bool v6 = host.find(':') != std::string::npos;
-    return std::string(impl_->options.tls ? "https://" : "http://") + (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port());
+    return std::string(impl_->options.tls ? "https://" : "http://") + (v6 ? "[" + host + "]" : host) + ":" +
+           std::to_string(port());
 }
 
 // Reports

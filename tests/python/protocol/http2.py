@@ -144,9 +144,7 @@ class Connection:
     def data(self, stream: int, body: bytes, *, end: bool = True) -> DataFrame:
         return DataFrame(stream, body, flags=["END_STREAM"] if end else [])
 
-    def ask(
-        self, method: str = "GET", path: str = "/v2/health/live", body: bytes = b"", more: Fields = ()
-    ) -> int:
+    def ask(self, method: str = "GET", path: str = "/v2/health/live", body: bytes = b"", more: Fields = ()) -> int:
         """Send a request; returns its stream."""
         stream = self.stream_id()
         frames: list[Frame | bytes] = [self.headers(stream, request_fields(method, path, more), end=not body)]
@@ -264,7 +262,7 @@ def ask(address: Address, method: str, path: str, body: bytes = b"", more: Field
 
 
 def connection_ends(connection: Connection, *codes: int) -> None:
-    """The server must end the connection with one of these codes; it may also only close it, as RFC 9113 5.4.1 allows."""
+    """The server ends the connection with one of these codes; it may also only close it (RFC 9113, 5.4.1)."""
     ending = connection.ending()
     if ending.code is not None:
         assert ending.code in codes, f"GOAWAY {ending.code} where one of {codes} was expected"

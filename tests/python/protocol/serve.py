@@ -24,8 +24,14 @@ def register(server: ai.Server, entry: dict[str, Any]) -> None:
 
 def main() -> None:
     spec = json.loads(sys.argv[1])
+    options = spec.get("server", {})
+    if "tls" in options:
+        options["tls"] = ai.Tls(**options["tls"])
+    if "auth" in options:
+        keys = [ai.Key(**key) for key in options["auth"].pop("keys")]
+        options["auth"] = ai.Auth(keys=keys, **options["auth"])
     log = ai.Log(level=spec.get("log", "error"), access=spec.get("access", False))
-    server = ai.Server(port=0, log=log, limits=ai.Limits(**spec.get("limits", {})), **spec.get("server", {}))
+    server = ai.Server(port=0, log=log, limits=ai.Limits(**spec.get("limits", {})), **options)
     for entry in spec["models"]:
         register(server, entry)
     with server:

@@ -8,7 +8,6 @@ import socket
 import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import hpack
 import http2
@@ -333,7 +332,9 @@ def test_6_1_padding_longer_than_the_frame(kind: int, peer: Peer, link: Connecti
 
 def test_6_1_padding_counts_and_is_dropped(peer: Peer, link: Connection) -> None:
     stream = link.stream_id()
-    link.send(raw_frame(HEADERS, PADDED | END_HEADERS | END_STREAM, stream, b"\x03" + link.block(peer.get()) + bytes(3)))
+    link.send(
+        raw_frame(HEADERS, PADDED | END_HEADERS | END_STREAM, stream, b"\x03" + link.block(peer.get()) + bytes(3))
+    )
     assert link.reply(stream).status == 200
 
 
@@ -525,8 +526,10 @@ def test_8_2_and_8_3_fields_that_may_not_be(fields: list[tuple[str, str]], peer:
     link.send(link.headers(stream, peer.get(fields)))
     reply = link.reply(stream)
     # A server may also answer, without having used the field.
-    assert reply.reset == PROTOCOL_ERROR or (link.goaway and link.goaway.error_code == PROTOCOL_ERROR) or (
-        fields[0][0] in ("name", "bad name") and (link.closed or reply.status in (200, 400))
+    assert (
+        reply.reset == PROTOCOL_ERROR
+        or (link.goaway and link.goaway.error_code == PROTOCOL_ERROR)
+        or (fields[0][0] in ("name", "bad name") and (link.closed or reply.status in (200, 400)))
     )
 
 

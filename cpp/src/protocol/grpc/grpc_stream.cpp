@@ -23,7 +23,8 @@ constexpr std::size_t most_unsent = 1024 * 1024;
 
 /// "application/grpc" alone, with "+proto" or with parameters.
 bool is_protobuf(std::string_view content_type) noexcept {
-    std::string_view rest = content_type.substr(std::min(content_type.size(), std::string_view("application/grpc").size()));
+    std::string_view rest =
+        content_type.substr(std::min(content_type.size(), std::string_view("application/grpc").size()));
     if (starts_with_ignoring_case(rest, "+proto")) rest.remove_prefix(6);
     return rest.empty() || rest.front() == ';' || rest.front() == ' ';
 }
@@ -185,8 +186,8 @@ void grpc_stream::request_complete() {
     if (in_message_ || prefix_.begun()) {
         const std::size_t there = in_message_ ? body_.size() : 0;
         const std::string whole = in_message_ ? std::to_string(prefix_.length()) : "unknown";
-        return refuse({errc::invalid_request, "the message ends early: " + std::to_string(there) + " of its " + whole +
-                                                  " bytes came"});
+        return refuse({errc::invalid_request,
+                       "the message ends early: " + std::to_string(there) + " of its " + whole + " bytes came"});
     }
     if (kind_ == rpc_kind::stream) return end_if_done();
     if (!waiting_) return refuse({errc::invalid_request, "the call ended without a message"});
@@ -202,7 +203,8 @@ void grpc_stream::end_if_done() noexcept {
 // The answer
 
 void grpc_stream::answered(grpc_message& m) noexcept {
-    const auto at = std::find_if(messages_.begin(), messages_.end(), [&](const auto& each) { return each.get() == &m; });
+    const auto at =
+        std::find_if(messages_.begin(), messages_.end(), [&](const auto& each) { return each.get() == &m; });
     std::unique_ptr<grpc_message> done = std::move(*at);
     messages_.erase(at);
     done->pending.reset();
@@ -317,8 +319,8 @@ void grpc_stream::submit_trailer() noexcept {
     fields.add("grpc-status", status);
     if (!status_text_.empty()) fields.add("grpc-message", status_text_);
     if (retry_after_s_ > 0) {
-        const auto end = std::to_chars(milliseconds, milliseconds + sizeof milliseconds,
-                                       std::uint64_t{retry_after_s_} * 1'000);
+        const auto end =
+            std::to_chars(milliseconds, milliseconds + sizeof milliseconds, std::uint64_t{retry_after_s_} * 1'000);
         fields.add("grpc-retry-pushback-ms", {milliseconds, end.ptr});
     }
     if (header_sent_)

@@ -60,9 +60,9 @@ private:
 
     message_prefix prefix_;
     http2::arriving_body body_;
-    std::vector<std::byte> held_;                            ///< came while there were too many messages
-    std::list<std::unique_ptr<grpc_message>> messages_;      ///< not answered yet
-    std::unique_ptr<grpc_message> waiting_;                  ///< complete, for the client's end of a call with one
+    std::vector<std::byte> held_;                        ///< came while there were too many messages
+    std::list<std::unique_ptr<grpc_message>> messages_;  ///< not answered yet
+    std::unique_ptr<grpc_message> waiting_;              ///< complete, for the client's end of a call with one
     std::unique_ptr<grpc_message> spare_;
     std::size_t count_ = 0;  ///< of messages that were complete
     bool in_message_ = false;

@@ -104,8 +104,7 @@ struct callbacks {
 
     static int data_chunk(nghttp2_session* h2, std::uint8_t, std::int32_t id, const std::uint8_t* data,
                           std::size_t size, void* user_data) noexcept {
-        return guarded(
-            [&] { return session_of(user_data).data_received(stream_of(h2, id), bytes_of(data, size)); });
+        return guarded([&] { return session_of(user_data).data_received(stream_of(h2, id), bytes_of(data, size)); });
     }
 
     static int stream_closed(nghttp2_session* h2, std::int32_t id, std::uint32_t, void* user_data) noexcept {

@@ -241,8 +241,8 @@ void http2_session::retire(time_point now) noexcept {
 void http2_session::drain(time_point now) noexcept {
     retire(now);
     if (dead_ || std::exchange(closing_, true)) return;
-    nghttp2_submit_goaway(h2_, NGHTTP2_FLAG_NONE, nghttp2_session_get_last_proc_stream_id(h2_), NGHTTP2_NO_ERROR, nullptr,
-                          0);
+    nghttp2_submit_goaway(h2_, NGHTTP2_FLAG_NONE, nghttp2_session_get_last_proc_stream_id(h2_), NGHTTP2_NO_ERROR,
+                          nullptr, 0);
     event_over();
 }
 

@@ -91,8 +91,8 @@ private:
     flood_guard guard_;
     std::size_t uncredited_ = 0;  ///< bytes of bodies that the connection's window has not got back
 
-    time_point now_;                ///< of the last event
-    time_point read_deadline_;      ///< while there is no stream, or a header block is half there
+    time_point now_;            ///< of the last event
+    time_point read_deadline_;  ///< while there is no stream, or a header block is half there
     time_point probe_at_ = no_deadline;
     progress_limit write_progress_;
     std::uint32_t end_code_ = 0;

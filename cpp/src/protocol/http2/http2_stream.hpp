@@ -48,8 +48,8 @@ using stream_hook = boost::intrusive::list_base_hook<boost::intrusive::tag<class
 /// and idle. Everything on the connection's thread.
 ///
 /// Flow control: the client may send what the budget has bytes for. What has been granted and has not come is leased
-/// already, but for the first window, which every stream has (RFC 9113, 6.9.2); so half bodies hold little, and one that
-/// waits for bytes holds up no other stream of its connection.
+/// already, but for the first window, which every stream has (RFC 9113, 6.9.2); so half bodies hold little, and one
+/// that waits for bytes holds up no other stream of its connection.
 class http2_stream : public stream_hook, private byte_budget::waiter, private task {
 public:
     http2_stream(stream_owner& owner, std::int32_t id) noexcept;

@@ -40,8 +40,8 @@ result<void> rest_stream::check(const request_head& head) const {
     if (head.expects_something_else)
         return error{errc::expectation_failed, "the only expectation that is supported is 100-continue"};
     if (head.content_length.value_or(0) > body_limit())
-        return error{errc::too_large, "the body has " + std::to_string(*head.content_length) +
-                                          " bytes; the limit is " + std::to_string(body_limit())};
+        return error{errc::too_large, "the body has " + std::to_string(*head.content_length) + " bytes; the limit is " +
+                                          std::to_string(body_limit())};
     return {};
 }
 

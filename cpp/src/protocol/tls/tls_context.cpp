@@ -97,8 +97,8 @@ void set_rules(SSL_CTX* context) {
     SSL_CTX_set_cipher_list(context, "ECDHE+AESGCM:ECDHE+CHACHA20");  // of TLS 1.2; those of 1.3 are all good
     SSL_CTX_set_options(context, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION | SSL_OP_CIPHER_SERVER_PREFERENCE |
                                      SSL_OP_PRIORITIZE_CHACHA | SSL_OP_IGNORE_UNEXPECTED_EOF);
-    SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
-                                  SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    SSL_CTX_set_mode(context,
+                     SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
     SSL_CTX_set_session_id_context(context, sessions_of, sizeof sessions_of - 1);
     SSL_CTX_set_default_passwd_cb(context, &no_passphrase);
     SSL_CTX_set_alpn_select_cb(context, &choose_protocol, nullptr);
@@ -157,8 +157,7 @@ void credentials::reload() {
         return;
     }
     context_ = *loaded;
-    log_.write(log_level::info, "TLS files loaded again",
-               {{"certificate", std::string_view(options_.certificate)}});
+    log_.write(log_level::info, "TLS files loaded again", {{"certificate", std::string_view(options_.certificate)}});
 }
 
 }  // namespace asio_infer::tls

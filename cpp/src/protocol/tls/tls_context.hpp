@@ -1,15 +1,13 @@
 #pragma once
 
+#include <array>
 #include <asio_infer/error.hpp>
 #include <asio_infer/infer.hpp>
 #include <asio_infer/log.hpp>
 #include <asio_infer/options.hpp>
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <mutex>
-
-
 
 struct ssl_ctx_st;
 

@@ -41,7 +41,8 @@ result<void> shared_memory_registry::add(shared_region region) {
         return refuse("the shared memory could not be opened with this key, offset and size");
     region.key = *key;
     const std::lock_guard lock(mutex_);
-    if (entries_.contains(region.name)) return error{errc::already_exists, "a region of this name is registered already"};
+    if (entries_.contains(region.name))
+        return error{errc::already_exists, "a region of this name is registered already"};
     if (entries_.size() >= most_)
         return error{errc::unavailable, "there are " + std::to_string(most_) + " regions already, which is the limit"};
     std::optional<shared_memory_file> file = shared_memory_file::open(*key, region.offset + region.byte_size);

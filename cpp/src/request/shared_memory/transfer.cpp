@@ -77,8 +77,9 @@ result<void> write_shared_outputs(const infer_call& call, const shared_memory_re
         if (call.outputs[i].classification > 0)
             return about("output", output, "a classification cannot go to shared memory");
         if (bytes.size() > to->byte_size)
-            return about("output", output, "has " + std::to_string(bytes.size()) +
-                                               " bytes; shared_memory_byte_size is " + std::to_string(to->byte_size));
+            return about("output", output,
+                         "has " + std::to_string(bytes.size()) + " bytes; shared_memory_byte_size is " +
+                             std::to_string(to->byte_size));
         if (const result<void> written = registry->write(*to, bytes.bytes()); written.has_error())
             return about("output", output, written.error().message);
     }

@@ -103,7 +103,7 @@ struct fake_handler final : request_handler {
 
     std::vector<seen_request> seen;
     std::vector<error> refused;
-    std::vector<exchange*> open;  ///< not answered yet, in the order of arrival
+    std::vector<exchange*> open;     ///< not answered yet, in the order of arrival
     std::optional<error> admission;  ///< why nothing is let in
     int cancellations = 0;
     bool answers_at_once = false;

@@ -63,7 +63,9 @@ struct text_encoder final : response_encoder {
         out.text = "statistics";
         for (const model_ptr& model : models) out.text += " " + label(*model);
     }
-    void shared_memory_status(std::span<const shared_region>, response_message& out) const override { out.text = "regions"; }
+    void shared_memory_status(std::span<const shared_region>, response_message& out) const override {
+        out.text = "regions";
+    }
     void done(response_message& out) const override { out.text = "done"; }
     void welcome(std::span<const model_ptr> models, response_message& out) const override {
         out.text = "welcome to " + std::to_string(models.size());

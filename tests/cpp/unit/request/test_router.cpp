@@ -226,9 +226,11 @@ TEST_CASE("the access log is off by default and has one record for each answer")
     world.ask(verb::get, "/v2?q", {}, {{header::request_id, "r1"}});
     world.ask(verb::post, "/v2/models/add/infer", small_body, {{header::request_id, "r2"}});
     REQUIRE(world.log.lines.size() == 2);
-    CHECK(world.log.lines[0] == "request method=GET target=/v2?q status=200 bytes=15 ms=5.000000 request_id=r1 model= key=");
-    CHECK(world.log.lines[1] ==
-          "request method=POST target=/v2/models/add/infer status=200 bytes=8 ms=5.000000 request_id=r2 model=add key=");
+    CHECK(world.log.lines[0] ==
+          "request method=GET target=/v2?q status=200 bytes=15 ms=5.000000 request_id=r1 model= key=");
+    CHECK(
+        world.log.lines[1] ==
+        "request method=POST target=/v2/models/add/infer status=200 bytes=8 ms=5.000000 request_id=r2 model=add key=");
 }
 
 TEST_CASE("answers pass the compressor with what the client accepts") {
