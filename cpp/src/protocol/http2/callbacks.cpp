@@ -133,7 +133,8 @@ struct callbacks {
             default:
                 break;
         }
-        return guarded([&] { return s.fault(); });
+        s.fault();  // acted on behind the sending
+        return 0;
     }
 
     static ssize_t send(nghttp2_session*, const std::uint8_t* data, std::size_t size, int, void* user_data) noexcept {
@@ -197,8 +198,9 @@ struct shared_state {
         nghttp2_session_callbacks_set_on_frame_send_callback(calls, &callbacks::frame_sent);
         nghttp2_session_callbacks_set_send_callback(calls, &callbacks::send);
         nghttp2_session_callbacks_set_send_data_callback(calls, &callbacks::send_data);
-        nghttp2_option_set_no_auto_window_update(options, 1);  // windows follow the budget
-        nghttp2_option_set_no_closed_streams(options, 1);      // no memory for streams of old
+        nghttp2_option_set_no_auto_window_update(options, 1);             // windows follow the budget
+        nghttp2_option_set_no_closed_streams(options, 1);                 // no memory for streams of old
+        nghttp2_option_set_stream_reset_rate_limit(options, 4'000, 132);  // flood_guard comes first
     }
 
     nghttp2_session_callbacks* calls = nullptr;

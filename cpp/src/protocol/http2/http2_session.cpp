@@ -295,8 +295,18 @@ std::size_t http2_session::to_send(std::span<std::span<const std::byte>> out) no
     {
         const set_while_in_scope inside(in_event_);
         // nghttp2 ends the connection by itself for a fault that it finds: its GOAWAY is its last frame then.
-        const bool failed = nghttp2_session_send(h2_) != 0;
-        if (failed || (nghttp2_session_want_read(h2_) == 0 && nghttp2_session_want_write(h2_) == 0)) {
+        bool failed = nghttp2_session_send(h2_) != 0;
+        if (end_code_ != 0 && !deaf_) {  // found out while sending
+            go_away(end_code_, end_reason_);
+            close_streams();
+            failed = nghttp2_session_send(h2_) != 0;
+        }
+        if (failed) {
+            dead_ = true;
+            close_streams();
+            return 0;
+        }
+        if (nghttp2_session_want_read(h2_) == 0 && nghttp2_session_want_write(h2_) == 0) {
             deaf_ = closing_ = true;
             close_streams();
         }
